@@ -60,30 +60,34 @@ static void range_test(struct kunit *test)
 						    c->len), c->ok);
 }
 
-/* Small regions and requests, around 0, in the middle and up to 2^64. */
+/* A request @off bytes and a region @skip bytes after @base, below 2^64. */
+static void count_one(struct kunit *test, u64 base, u64 skip, u64 size, u64 off)
+{
+	u64 len;
+
+	if (base + off < base || (size && base + skip + size - 1 < base))
+		return;
+	for (len = 0; len < 8; len++)
+		KUNIT_ASSERT_EQ(test,
+				sroce_access_range_ok(base + skip, size,
+						      base + off, len),
+				!len || (off >= skip &&
+					 off + len <= skip + size));
+}
+
+/* Small regions and requests around 0, in the middle and up to 2^64. */
 static void count_test(struct kunit *test)
 {
 	static const u64 bases[] = { 0, 100, U64_MAX - 7 };
-	u64 start, size, va, len, i, b;
-	bool ok;
+	u64 i, base, skip, size, off;
 
-	for (b = 0; b < ARRAY_SIZE(bases) * 8; b++)
-		for (size = 0; size < 8; size++)
-			for (i = 0; i < 16; i++)
-				for (len = 0; len < 8; len++) {
-					start = bases[b / 8] + b % 8;
-					va = bases[b / 8] + i;
-					/* Only what lies below 2^64. */
-					if (va < bases[b / 8] ||
-					    (size && start + size - 1 < start))
-						continue;
-					ok = !len ||
-					     (i >= b % 8 &&
-					      i + len <= b % 8 + size);
-					KUNIT_ASSERT_EQ(test, ok,
-							sroce_access_range_ok
-							(start, size, va, len));
-				}
+	for (i = 0; i < ARRAY_SIZE(bases) * 8 * 8 * 16; i++) {
+		base = bases[i / (8 * 8 * 16)];
+		skip = i / (8 * 16) % 8;
+		size = i / 16 % 8;
+		off = i % 16;
+		count_one(test, base, skip, size, off);
+	}
 }
 
 static void needed_test(struct kunit *test)
