@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Completion queues of user space and of kernel users.
+ *
+ * Producers hand over batches from softirq or process context under a QP's lock;
+ * the lock here nests inside.  The completion handler is never called by the
+ * producer's side of this file: sroce_cq_post() says that it is due and the
+ * caller runs sroce_cq_notify() when it holds no lock (a handler may post).
+ */
+#ifndef SROCE_CQ_H
+#define SROCE_CQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+/**
+ * struct sroce_wc - a completion on its way into a CQ
+ * @wr_id: of the work request
+ * @status: enum ib_wc_status
+ * @opcode: enum ib_wc_opcode
+ * @byte_len: bytes received, or read for READ
+ * @imm: immediate data as on the wire, valid with IB_WC_WITH_IMM
+ * @inv_rkey: key invalidated by the peer, valid with IB_WC_WITH_INVALIDATE
+ * @src_qp: sender's QPN (UD)
+ * @wc_flags: IB_WC_* (kernel numbering; translated for user CQs)
+ * @vendor_err: cause in the driver's own numbering, 0 when there is none
+ * @pkey_index: always 0
+ * @hdr_type: enum rdma_network_type for UD
+ * @solicited: counts for a CQ armed for solicited events
+ * @qp: the QP that completes
+ */
+struct sroce_wc {
+	u64 wr_id;
+	u32 status;
+	u32 opcode;
+	u32 byte_len;
+	__be32 imm;
+	u32 inv_rkey;
+	u32 src_qp;
+	u32 wc_flags;
+	u32 vendor_err;
+	u16 pkey_index;
+	u8 hdr_type;
+	bool solicited;
+	struct ib_qp *qp;
+};
+
+/**
+ * struct sroce_cq - a completion queue
+ * @ibcq: the core's part
+ * @lock: protects everything below (irqsave)
+ * @ring: user CQ: shared ring; buf NULL for a kernel CQ
+ * @kring: kernel CQ: array of (kmask + 1) completions
+ * @kmask: kernel CQ: slots - 1
+ * @kprod: kernel CQ: free-running producer index
+ * @kcons: kernel CQ: free-running consumer index
+ * @armed: 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
+ * @overflowed: a completion was lost; every later post fails
+ * @overflow_told: the event was raised
+ * @user: completions go to @ring
+ */
+struct sroce_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock; /* the members below */
+	struct sroce_ring ring;
+	struct sroce_wc *kring;
+	u32 kmask;
+	u32 kprod;
+	u32 kcons;
+	u8 armed;
+	bool overflowed;
+	bool overflow_told;
+	bool user;
+};
+
+static inline struct sroce_cq *to_sroce_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct sroce_cq, ibcq);
+}
+
+/* What sroce_cq_post() asks of its caller. */
+#define SROCE_CQ_NOTIFY		1	/* run sroce_cq_notify() unlocked */
+#define SROCE_CQ_OVERFLOW	2	/* completions were lost: QP is fatal */
+
+unsigned int sroce_cq_post(struct sroce_cq *cq, const struct sroce_wc *wc,
+			   unsigned int n);
+void sroce_cq_notify(struct sroce_cq *cq);
+void sroce_cq_overflow_event(struct sroce_cq *cq);
+
+int sroce_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs);
+int sroce_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata);
+int sroce_cq_resize(struct ib_cq *ibcq, unsigned int cqe,
+		    struct ib_udata *udata);
+int sroce_cq_poll(struct ib_cq *ibcq, int n, struct ib_wc *wc);
+int sroce_cq_peek(struct ib_cq *ibcq, int n);
+int sroce_cq_arm(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+#endif /* SROCE_CQ_H */
