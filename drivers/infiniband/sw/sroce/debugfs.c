@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Run-time switches: /sys/kernel/debug/sroce/<device>/.
+ *
+ * Owns the files; the values are members of the device that the data path reads
+ * locklessly, so a write holds from the next burst on.  Process context, called
+ * by main.c and by whoever opens a file.  Must not know what a switch does.
+ */
+#include "debugfs.h"
+#include "dev.h"
+
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/sizes.h>
+
+/* Bytes a window or a queue limit may have: a frame, and 10 ms at 200 Gb/s. */
+#define KNOB_BYTES_MIN	SZ_8K
+#define KNOB_BYTES_MAX	SZ_256M
+
+static struct dentry *debugfs_root;
+
+static int bytes_get(void *data, u64 *val)
+{
+	*val = READ_ONCE(*(u32 *)data);
+	return 0;
+}
+
+static int bytes_set(void *data, u64 val)
+{
+	if (val < KNOB_BYTES_MIN || val > KNOB_BYTES_MAX)
+		return -EINVAL;
+	WRITE_ONCE(*(u32 *)data, val);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(bytes_fops, bytes_get, bytes_set, "%llu\n");
+
+/**
+ * sroce_debugfs_init() - make the module's directory
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_debugfs_init(void)
+{
+	debugfs_root = debugfs_create_dir("sroce", NULL);
+}
+
+/**
+ * sroce_debugfs_exit() - remove the module's directory
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_debugfs_exit(void)
+{
+	debugfs_remove(debugfs_root);
+}
+
+/**
+ * sroce_debugfs_publish() - show a device's switches
+ * @dev: the device, named; calling it again does nothing
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_debugfs_publish(struct sroce_dev *dev)
+{
+	struct sroce_knobs *k = &dev->knobs;
+	struct dentry *dir;
+
+	if (dev->debugfs)
+		return;
+	dir = debugfs_create_dir(dev_name(&dev->ib.dev), debugfs_root);
+	debugfs_create_bool("trains", 0644, dir, &k->trains);
+	debugfs_create_bool("hook", 0644, dir, &k->hook);
+	debugfs_create_bool("coalesce_acks", 0644, dir, &k->coalesce_acks);
+	debugfs_create_bool("inline_doorbell", 0644, dir, &k->inline_doorbell);
+	debugfs_create_file_unsafe("window_bytes", 0644, dir, &k->window_bytes,
+				   &bytes_fops);
+	debugfs_create_file_unsafe("inflight_bytes", 0644, dir,
+				   &k->inflight_bytes, &bytes_fops);
+	dev->debugfs = dir;
+}
+
+/**
+ * sroce_debugfs_unpublish() - remove a device's switches
+ * @dev: the device; when this returns nobody is in one of its files
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_debugfs_unpublish(struct sroce_dev *dev)
+{
+	debugfs_remove(dev->debugfs);
+	dev->debugfs = NULL;
+}
