@@ -452,6 +452,13 @@ static void parse(int argc, char **argv)
 	opt.dev[1] = argv[optind + 1];
 }
 
+/* An interrupt ends the run early; everything is checked as usual. */
+static void interrupted(int sig)
+{
+	(void)sig;
+	stopping = true;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t start;
@@ -460,6 +467,7 @@ int main(int argc, char **argv)
 
 	parse(argc, argv);
 	tl_time_limit(opt.limit);
+	signal(SIGINT, interrupted);
 	tl_seed(opt.seed);
 	mem_init_background(opt.seed);
 	payload = malloc(2 * opt.max + 4096);

@@ -130,7 +130,7 @@ static struct {
 static struct side sides[2];
 static uint64_t loops, progress, op_count, byte_count, per_kind[OP_KINDS + 1];
 static uint8_t *payload, *payload2;
-static bool stopping;
+static volatile bool stopping;
 
 static void print_end(struct end *e, int i)
 {
