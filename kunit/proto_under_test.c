@@ -8,6 +8,7 @@
  */
 #include "proto/access.c"
 #include "proto/aeth.c"
+#include "proto/dcqcn.c"
 #include "proto/hdr.c"
 #include "proto/icrc.c"
 #include "proto/opcode.c"
