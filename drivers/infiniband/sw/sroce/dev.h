@@ -39,7 +39,7 @@ struct sroce_net;
 #define SROCE_VERSION		"0.1.0"
 
 /* Most bytes around a payload: IPv6, UDP, BTH, RETH, ImmDt, ICRC. */
-#define SROCE_MAX_HDR_BYTES	(40 + 8 + 12 + 16 + 4 + 4)
+#define SROCE_MAX_OVERHEAD	(40 + 8 + 12 + 16 + 4 + 4)
 
 /**
  * struct sroce_knobs - what debugfs lets an administrator change at run time
@@ -69,6 +69,7 @@ struct sroce_knobs {
  * @ns: namespace @ndev was in when the device was made; not referenced, the
  *	device goes before it does
  * @net: sockets shared by the devices of the netdev's namespace
+ * @net_list: entry in the list of @net
  * @list: entry in the list of devices, under the list's mutex
  * @keys: MR and MW by key index (key >> 8); RCU lookup
  * @next_key: where the next allocation in @keys starts
@@ -87,6 +88,7 @@ struct sroce_dev {
 	struct net_device *ndev;
 	netdevice_tracker ndev_tracker;
 	struct sroce_net *net;
+	struct list_head net_list;
 	struct net *ns;
 	struct list_head list;
 	struct xarray keys;

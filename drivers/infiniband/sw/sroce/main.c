@@ -19,9 +19,14 @@
  * running when it is unloaded.
  */
 #include "ah.h"
+#include "comp.h"
 #include "debugfs.h"
 #include "dev.h"
+#include "engine.h"
 #include "net.h"
+#include "req.h"
+#include "resp.h"
+#include "rx.h"
 #include "verbs.h"
 
 #include <linux/etherdevice.h>
@@ -389,13 +394,27 @@ static struct notifier_block netdev_nb = {
 
 /* --- the module ------------------------------------------------------------ */
 
+/* The tx role: what was acknowledged makes room for what is to be sent. */
+static bool run_tx(struct sroce_qp *qp)
+{
+	bool again;
+
+	sroce_comp_reap(qp);
+	do {
+		again = sroce_req_run(qp);
+	} while (sroce_comp_reap(qp) && qp->tx.waiting && !again);
+	return again;
+}
+
 /*
- * Wiring: the two calls that go up the layers.  net.c gets the function that
- * receives packets, and the one that removes the devices of a namespace.
+ * Wiring: the calls that go up the layers.  sched.c gets the roles it runs;
+ * net.c the function that receives packets, and the one that removes the devices
+ * of a namespace.
  */
 static int wire(void)
 {
-	return sroce_net_init(NULL, purge_net);
+	sroce_sched_init(run_tx, sroce_resp_run, sroce_qp_error_work);
+	return sroce_net_init(sroce_rx_skb, purge_net);
 }
 
 static int __init sroce_init(void)
@@ -433,6 +452,7 @@ static void __exit sroce_exit(void)
 	reap(want_all, NULL);
 	/* 4. what they stood on */
 	sroce_net_exit();
+	sroce_rx_exit();
 	sroce_debugfs_exit();
 	sroce_compat_exit();
 	/* 5. regions, addresses and the like that RCU still has to free */

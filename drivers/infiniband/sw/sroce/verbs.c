@@ -89,7 +89,7 @@ static enum ib_mtu active_mtu(unsigned int ndev_mtu)
 	enum ib_mtu mtu = IB_MTU_4096;
 
 	while (mtu > IB_MTU_256 &&
-	       ib_mtu_enum_to_int(mtu) + SROCE_MAX_HDR_BYTES > ndev_mtu)
+	       ib_mtu_enum_to_int(mtu) + SROCE_MAX_OVERHEAD > ndev_mtu)
 		mtu--;
 	return mtu;
 }

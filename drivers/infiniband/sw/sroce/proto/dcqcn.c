@@ -7,7 +7,17 @@
  * must do at all is in the IBTA RoCEv2 annex: CA17-44 (a mark makes the
  * receiver send a CNP), CA17-45 (a CNP lowers the rate), CA17-46 (the rate
  * rises again with time or bytes).
- *
+ */
+#include "dcqcn.h"
+
+#include <linux/bits.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+
+/*
  * Two clocks drive it, that of alpha and that of the timer stages, and both run
  * only as the QP sends.  Without a packet there can be no mark, so silence is
  * no sign of a free path: a QP whose packets are rarer than the periods would
@@ -27,13 +37,6 @@
  * 1 byte/s and up.  Products that may pass 64 bits go through
  * mul_u64_u64_shr().
  */
-#include "dcqcn.h"
-
-#include <linux/bits.h>
-#include <linux/math64.h>
-#include <linux/minmax.h>
-#include <linux/stddef.h>
-#include <linux/string.h>
 
 #define NS_PER_US		1000ULL
 #define NS_PER_S		1000000000ULL
@@ -164,6 +167,7 @@ void sroce_dcqcn_param_connectx(struct sroce_dcqcn_param *p,
 	p->threshold = 1;
 	p->ai_rate_mbps = 5;
 	p->hai_rate_mbps = 50;
+	p->min_rate_mbps = 1;
 	p->dce_tcp_g_q10 = 1019;
 	p->dce_tcp_rtt_us = 1;
 	p->reduce_period_us = 4;
@@ -190,12 +194,8 @@ static u32 *knob_place(struct sroce_dcqcn_param *p,
 bool sroce_dcqcn_knob_set(struct sroce_dcqcn_param *p,
 			  enum sroce_dcqcn_knob_id id, u64 value)
 {
-	const struct sroce_dcqcn_knob *knob;
-
-	if (id >= SROCE_DCQCN_KNOBS)
-		return false;
-	knob = &sroce_dcqcn_knobs[id];
-	if (value < knob->min || value > knob->max)
+	if (id >= SROCE_DCQCN_KNOBS || value < sroce_dcqcn_knobs[id].min ||
+	    value > sroce_dcqcn_knobs[id].max)
 		return false;
 	*knob_place(p, id) = value;
 	return true;

@@ -11,6 +11,9 @@
 #define SROCE_PROTO_HDR_H
 
 #include <linux/types.h>
+#include <linux/unaligned.h>
+
+#include "wire.h"
 
 struct sroce_opcode_info;
 
@@ -96,6 +99,18 @@ struct sroce_hdr {
 	u64 swap_add;
 	u64 atomic_orig;
 };
+
+/**
+ * sroce_hdr_dqpn() - destination QPN of a packet not yet parsed
+ * @bth: its BTH, 12 readable bytes
+ *
+ * Context: Any.
+ * Return: 24-bit QPN.
+ */
+static inline u32 sroce_hdr_dqpn(const void *bth)
+{
+	return get_unaligned_be32(bth + 4) & SROCE_BTH_QPN_MASK;
+}
 
 enum sroce_hdr_fault sroce_hdr_parse(struct sroce_hdr *h, const void *bth,
 				     size_t len);

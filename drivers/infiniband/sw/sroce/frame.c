@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Bytes of a frame: headers, payload, pad, ICRC.
+ *
+ * Owns the one copy a payload byte makes on its way out and the CRC that is
+ * taken of it while it is in the cache.  Runs with bottom halves off, called by
+ * the roles under their QP lock, and by rx.c for the check.  Must not know WQEs,
+ * PSN order or the stack.
+ */
+#include "frame.h"
+
+#include "compat.h"
+
+#include <linux/err.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/string.h>
+#include <linux/udp.h>
+
+#include "mr.h"
+#include "net.h"
+#include "proto/hdr.h"
+#include "proto/icrc.h"
+#include "proto/wire.h"
+
+/**
+ * sroce_frame_bytes() - length of a frame, BTH to ICRC
+ * @hdr_bytes: all transport headers
+ * @payload_bytes: payload without pad
+ *
+ * Context: Any.
+ * Return: bytes.
+ */
+u32 sroce_frame_bytes(u32 hdr_bytes, u32 payload_bytes)
+{
+	return hdr_bytes + ALIGN(payload_bytes, 4) + SROCE_ICRC_BYTES;
+}
+
+static int copy_payload(u8 *dst, const struct sroce_src *src, u32 bytes)
+{
+	if (src->inline_data) {
+		memcpy(dst, src->inline_data, bytes);
+		return 0;
+	}
+	if (src->sgl)
+		return sroce_sgl_read(src->sgl, dst, bytes);
+	return sroce_mr_read(src->mr, src->va, dst, bytes);
+}
+
+/*
+ * CRC over a frame whose L3 and UDP length fields may belong to a whole train:
+ * what is covered are the lengths the frame has on the wire.
+ */
+static u32 frame_icrc(enum sroce_l3 l3, const void *l3hdr, const u8 *bth,
+		      u32 bytes)
+{
+	const u32 l3_bytes = l3 == SROCE_L3_IPV6 ? sizeof(struct ipv6hdr) :
+						   sizeof(struct iphdr);
+	u8 pseudo[SROCE_ICRC_PSEUDO_MAX];
+	struct udphdr *uh;
+	size_t n;
+	u32 crc;
+
+	n = sroce_icrc_pseudo(pseudo, l3, l3hdr, l3hdr + l3_bytes, bth);
+	uh = (struct udphdr *)(pseudo + l3_bytes);
+	uh->len = htons(sizeof(*uh) + bytes);
+	if (l3 == SROCE_L3_IPV6)
+		((struct ipv6hdr *)pseudo)->payload_len = uh->len;
+	else
+		((struct iphdr *)pseudo)->tot_len =
+			htons(l3_bytes + sizeof(*uh) + bytes);
+	crc = sroce_crc32(SROCE_ICRC_SEED, pseudo, n);
+	crc = sroce_crc32(crc, bth + sizeof(struct sroce_bth),
+			  bytes - sizeof(struct sroce_bth) - SROCE_ICRC_BYTES);
+	return sroce_icrc_final(crc);
+}
+
+/**
+ * sroce_frame_add() - build a frame and add it to a train
+ * @t: the train; must not be full for this frame
+ * @h: its headers; pad is filled in here
+ * @hdr_bytes: bytes of all transport headers of its opcode
+ * @src: its payload
+ * @payload_bytes: bytes of it
+ *
+ * Context: Bottom halves off, QP lock held.
+ * Return: 0; -EFAULT when the payload cannot be read, -ENOMEM, -ENETUNREACH:
+ *	the train is as before.
+ */
+int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
+		    const struct sroce_src *src, u32 payload_bytes)
+{
+	u32 bytes = sroce_frame_bytes(hdr_bytes, payload_bytes);
+	u32 hdr_len;
+	u8 *bth, *p;
+
+	bth = sroce_net_frame_alloc(t, bytes, (u16)h->psn);
+	if (IS_ERR(bth))
+		return PTR_ERR(bth);
+	h->pad = -payload_bytes & 3;
+	hdr_len = sroce_hdr_build(bth, h);
+	p = bth + hdr_len;
+	if (payload_bytes) {
+		if (copy_payload(p, src, payload_bytes)) {
+			sroce_net_frame_abort(t);
+			return -EFAULT;
+		}
+		p += payload_bytes;
+		memset(p, 0, h->pad);
+		p += h->pad;
+	}
+	sroce_icrc_put(p, frame_icrc(t->path->av.l3, bth - t->path->hdr_bytes,
+				     bth, bytes));
+	sroce_net_frame_commit(t);
+	return 0;
+}
+
+/**
+ * sroce_frame_icrc_ok() - check the ICRC of a received frame
+ * @l3: its IP header, the UDP header behind it
+ * @v6: the IP header is IPv6
+ * @bth: its BTH
+ * @bytes: BTH to the end of the ICRC, at least 16
+ *
+ * Context: Any.
+ * Return: true when it is right (IBA A17.9.2).
+ */
+bool sroce_frame_icrc_ok(const void *l3, bool v6, const u8 *bth, u32 bytes)
+{
+	u32 icrc = frame_icrc(v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4, l3, bth,
+			      bytes);
+
+	return icrc == sroce_icrc_get(bth + bytes - SROCE_ICRC_BYTES);
+}

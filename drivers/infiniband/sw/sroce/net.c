@@ -1,0 +1,804 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The network side: sockets, routes, trains out and packets in.
+ *
+ * Owns the UDP sockets of each namespace that has a device, the routes of the
+ * paths and the page ring frames are built on.  Sending runs with bottom halves
+ * off in the caller of post_send, in softirq or in a BH work item; receiving in
+ * softirq.  Called by frame.c and the roles; hands what comes in to the function
+ * main.c gave it.  Must not know what a frame contains behind its UDP header.
+ */
+#include "net.h"
+
+#include "compat.h"
+
+#include <linux/if_vlan.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/wait.h>
+#include <net/ip6_checksum.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
+#include <net/netns/generic.h>
+#include <net/route.h>
+#include <net/udp.h>
+#include <net/udp_tunnel.h>
+#include <net/xfrm.h>
+
+#include "proto/wire.h"
+
+/* Pages a CPU keeps to build frames on; each holds 32 KB where memory allows. */
+#define FRAG_PAGES	16
+
+/**
+ * struct frag_ring - page fragments of one CPU, recycled once nobody uses them
+ * @cur: fragment in use
+ * @frag: the fragments
+ *
+ * Recycling keeps the cost of zeroing fresh pages (init_on_alloc) away and the
+ * bytes cache-hot.
+ */
+struct frag_ring {
+	u32 cur;
+	struct page_frag frag[FRAG_PAGES];
+};
+
+/**
+ * struct sroce_net - what the devices of a network namespace share
+ * @net: the namespace
+ * @lock: serialises attach and detach
+ * @devices: devices attached
+ * @list: the devices; RCU
+ * @idle: woken when the last one detaches
+ * @sock4: UDP socket, IPv4
+ * @sock6: UDP socket, IPv6; NULL where IPv6 is off
+ * @dead: the namespace is going away
+ */
+struct sroce_net {
+	struct net *net;
+	struct mutex lock;	/* attach and detach against each other */
+	u32 devices;
+	struct list_head list;
+	wait_queue_head_t idle;
+	struct socket *sock4;
+	struct socket *sock6;
+	bool dead;
+};
+
+static DEFINE_PER_CPU(struct frag_ring, frag_rings);
+static unsigned int net_id __read_mostly;
+static sroce_net_rx_fn net_rx __read_mostly;
+static void (*net_purge)(struct net *net) __read_mostly;
+
+/* --- frames and trains ---------------------------------------------------- */
+
+static struct page_frag *frag_pick(struct frag_ring *r, u32 bytes)
+{
+	struct page_frag *pf = &r->frag[r->cur];
+	u32 i;
+
+	if (pf->page && pf->offset + bytes <= pf->size)
+		return pf;
+	for (i = 0; i < FRAG_PAGES; i++) {
+		pf = &r->frag[i];
+		if (!pf->page || page_ref_count(pf->page) == 1) {
+			r->cur = i;
+			return pf;
+		}
+	}
+	r->cur = (r->cur + 1) % FRAG_PAGES;
+	return &r->frag[r->cur];
+}
+
+static struct sk_buff *frag_build(u32 bytes)
+{
+	struct page_frag *pf = frag_pick(this_cpu_ptr(&frag_rings), bytes);
+	struct sk_buff *skb;
+
+	if (!skb_page_frag_refill(bytes, pf, GFP_ATOMIC | __GFP_NOWARN) ||
+	    pf->offset + bytes > pf->size)
+		return NULL;
+	skb = napi_build_skb(page_address(pf->page) + pf->offset, bytes);
+	if (!skb)
+		return NULL;
+	get_page(pf->page);
+	pf->offset += bytes;
+	return skb;
+}
+
+/* An skb with @room bytes of headroom; without order-3 pages it is a plain one. */
+static struct sk_buff *frame_skb(u32 room, u32 bytes)
+{
+	u32 data = SKB_DATA_ALIGN(room + bytes);
+	struct sk_buff *skb;
+
+	skb = frag_build(data + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
+	if (!skb)
+		skb = alloc_skb(data, GFP_ATOMIC | __GFP_NOWARN);
+	if (skb)
+		skb_reserve(skb, room);
+	return skb;
+}
+
+static void frag_rings_free(void)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		struct frag_ring *r = per_cpu_ptr(&frag_rings, cpu);
+
+		for (i = 0; i < FRAG_PAGES; i++) {
+			if (r->frag[i].page)
+				put_page(r->frag[i].page);
+			r->frag[i].page = NULL;
+		}
+	}
+}
+
+static struct dst_entry *route4(struct sroce_path *path, struct net *net)
+{
+	struct flowi4 fl4 = {
+		.daddr = path->av.daddr.s6_addr32[3],
+		.saddr = path->av.saddr.s6_addr32[3],
+		.flowi4_proto = IPPROTO_UDP,
+		.fl4_sport = htons(path->sport),
+		.fl4_dport = htons(SROCE_UDP_PORT),
+	};
+	struct rtable *rt;
+
+	sroce_compat_set_dsfield(&fl4, path->av.traffic_class);
+	if (inet_addr_type(net, fl4.daddr) != RTN_LOCAL)
+		fl4.flowi4_oif = path->ifindex;
+	rt = ip_route_output_key(net, &fl4);
+	if (IS_ERR(rt))
+		return NULL;
+	dst_cache_set_ip4(&path->dst_cache, &rt->dst, fl4.saddr);
+	return &rt->dst;
+}
+
+static struct dst_entry *route6(struct sroce_path *path, struct net *net)
+{
+	struct flowi6 fl6 = {
+		.daddr = path->av.daddr,
+		.saddr = path->av.saddr,
+		.flowlabel = ip6_make_flowinfo(path->av.traffic_class,
+					       htonl(path->av.flow_label)),
+		.flowi6_proto = IPPROTO_UDP,
+		.fl6_sport = htons(path->sport),
+		.fl6_dport = htons(SROCE_UDP_PORT),
+	};
+	struct dst_entry *dst;
+
+	if (!ipv6_chk_addr(net, &fl6.daddr, NULL, 0) ||
+	    (ipv6_addr_type(&fl6.daddr) & IPV6_ADDR_LINKLOCAL))
+		fl6.flowi6_oif = path->ifindex;
+	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	if (IS_ERR(dst))
+		return NULL;
+	if (dst->error) {
+		dst_release(dst);
+		return NULL;
+	}
+	dst_cache_set_ip6(&path->dst_cache, dst, &fl6.saddr);
+	return dst;
+}
+
+static struct dst_entry *path_route(struct sroce_path *path)
+{
+	struct dst_entry *dst = dst_cache_get(&path->dst_cache);
+
+	if (dst || !path->hdr_bytes || READ_ONCE(path->dev->down))
+		return dst;
+	if (path->av.l3 == SROCE_L3_IPV6)
+		return route6(path, path->dev->ns);
+	return route4(path, path->dev->ns);
+}
+
+/**
+ * sroce_net_train_init() - begin an empty train
+ * @t: the train
+ * @path: where its frames go
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_net_train_init(struct sroce_train *t, struct sroce_path *path)
+{
+	memset(t, 0, sizeof(*t));
+	t->path = path;
+}
+
+/**
+ * sroce_net_train_full() - must the train be sent before another frame
+ * @t: the train
+ * @bytes: UDP payload of the next frame
+ *
+ * Context: Bottom halves off.
+ * Return: true when the frame does not fit any more.
+ */
+bool sroce_net_train_full(const struct sroce_train *t, u32 bytes)
+{
+	return t->frames && (t->frames >= t->max_frames ||
+			     t->bytes + bytes > SROCE_TRAIN_BYTES);
+}
+
+static int train_begin(struct sroce_train *t, u16 id)
+{
+	const struct sroce_path *path = t->path;
+
+	t->dst = path_route(t->path);
+	if (!t->dst)
+		return -ENETUNREACH;
+	t->first_id = id;
+	t->max_frames = SROCE_TRAIN_FRAMES;
+	/* IPsec works on single packets, as udp_send_skb() has it */
+	if (!READ_ONCE(path->dev->knobs.trains) || dst_xfrm(t->dst))
+		t->max_frames = 1;
+	t->headroom = ALIGN(LL_RESERVED_SPACE(t->dst->dev) + path->hdr_bytes,
+			    16);
+	return 0;
+}
+
+/**
+ * sroce_net_frame_alloc() - room for one more frame
+ * @t: the train; not full
+ * @bytes: UDP payload of the frame, BTH to ICRC
+ * @id: IP ID if this is the first frame; later ones count on from it
+ *
+ * The L3 and UDP headers in front are complete but for the checksum of IPv4.
+ *
+ * Context: Bottom halves off.
+ * Return: where the BTH goes, or an ERR_PTR: -ENETUNREACH without a route,
+ *	-ENOMEM.
+ */
+void *sroce_net_frame_alloc(struct sroce_train *t, u32 bytes, u16 id)
+{
+	const struct sroce_path *path = t->path;
+	struct sk_buff *skb;
+	struct udphdr *uh;
+	u8 *bth;
+	int err;
+
+	if (!t->frames && !t->dst) {
+		err = train_begin(t, id);
+		if (err)
+			return ERR_PTR(err);
+	}
+	skb = frame_skb(t->headroom, bytes);
+	if (!skb)
+		return ERR_PTR(-ENOMEM);
+	bth = skb_put(skb, bytes);
+	memcpy(bth - path->hdr_bytes, path->hdr, path->hdr_bytes);
+	uh = (struct udphdr *)(bth - sizeof(*uh));
+	uh->len = htons(sizeof(*uh) + bytes);
+	if (path->av.l3 == SROCE_L3_IPV6) {
+		struct ipv6hdr *ip6 = (struct ipv6hdr *)(bth - path->hdr_bytes);
+
+		ip6->payload_len = uh->len;
+	} else {
+		struct iphdr *iph = (struct iphdr *)(bth - path->hdr_bytes);
+
+		iph->tot_len = htons(path->hdr_bytes + bytes);
+		iph->id = htons((u16)(t->first_id + t->frames));
+	}
+	skb_set_transport_header(skb, -(int)sizeof(*uh));
+	skb_set_network_header(skb, -(int)path->hdr_bytes);
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	t->cur = skb;
+	return bth;
+}
+
+/**
+ * sroce_net_frame_commit() - add the filled frame to its train
+ * @t: the train
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_net_frame_commit(struct sroce_train *t)
+{
+	struct sk_buff *skb = t->cur, *head = t->head;
+	u32 bytes = skb->len;
+
+	t->cur = NULL;
+	if (!head) {
+		t->head = skb;
+		t->head_bytes = bytes;
+	} else {
+		if (t->last)
+			t->last->next = skb;
+		else
+			skb_shinfo(head)->frag_list = skb;
+		t->last = skb;
+		head->len += bytes;
+		head->data_len += bytes;
+		head->truesize += skb->truesize;
+	}
+	t->frames++;
+	t->bytes += bytes;
+}
+
+/**
+ * sroce_net_frame_abort() - drop the frame that could not be filled
+ * @t: the train
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_net_frame_abort(struct sroce_train *t)
+{
+	kfree_skb(t->cur);
+	t->cur = NULL;
+}
+
+static void train_gso(const struct sroce_train *t)
+{
+	struct skb_shared_info *shinfo = skb_shinfo(t->head);
+
+	if (t->frames == 1) {
+		t->head->ip_summed = CHECKSUM_NONE;
+		return;
+	}
+	shinfo->gso_type = SKB_GSO_FRAGLIST | SKB_GSO_UDP_L4;
+	shinfo->gso_size = t->head_bytes;
+	shinfo->gso_segs = t->frames;
+	udp_hdr(t->head)->len = htons(sizeof(struct udphdr) + t->bytes);
+}
+
+static int train_xmit(struct sroce_train *t)
+{
+	struct net *net = t->path->dev->ns;
+	struct sock *sk = t->path->sock->sk;
+	struct sk_buff *skb = t->head;
+
+	train_gso(t);
+	__skb_push(skb, t->path->hdr_bytes);
+	skb->priority = t->path->priority;
+	skb_dst_set(skb, t->dst);
+	skb_set_owner_w(skb, sk);
+	if (t->path->av.l3 == SROCE_L3_IPV6) {
+		skb->protocol = htons(ETH_P_IPV6);
+		memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
+		return ip6_local_out(net, sk, skb);
+	}
+	skb->protocol = htons(ETH_P_IP);
+	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
+	return ip_local_out(net, sk, skb);
+}
+
+/**
+ * sroce_net_train_send() - hand a train to the stack; the train is empty after
+ * @t: the train; may be empty
+ *
+ * Context: Bottom halves off; a QP lock may be held, nothing below takes one.
+ * Return: 0, or -ENOBUFS when the stack dropped the train and said so: that is
+ *	packet loss, known at once.
+ */
+int sroce_net_train_send(struct sroce_train *t)
+{
+	struct sroce_dev *dev = t->path->dev;
+	int err = 0;
+
+	if (t->head) {
+		sroce_stat_inc(dev, SENT_TRAINS);
+		sroce_stat_add(dev, SENT_PKTS, t->frames);
+		sroce_stat_add(dev, SENT_BYTES, t->bytes);
+		err = net_xmit_eval(train_xmit(t));
+		if (unlikely(err)) {
+			sroce_stat_add(dev, TX_DROPPED, t->frames);
+			err = -ENOBUFS;
+		}
+	} else if (t->dst) {
+		dst_release(t->dst);
+	}
+	sroce_net_train_init(t, t->path);
+	return err;
+}
+
+/* --- paths ---------------------------------------------------------------- */
+
+/**
+ * sroce_net_path_init() - prepare a path without a destination
+ * @path: the path
+ * @dev: the device
+ * @write_space: called from any context when queued bytes were freed
+ * @user_data: sk_user_data of the socket @write_space gets
+ *
+ * Context: Process, may sleep.
+ * Return: 0 or a negative errno of the socket or allocator.
+ */
+int sroce_net_path_init(struct sroce_path *path, struct sroce_dev *dev,
+			void (*write_space)(struct sock *sk), void *user_data)
+{
+	struct sock *sk;
+	int err;
+
+	path->dev = dev;
+	err = dst_cache_init(&path->dst_cache, GFP_KERNEL);
+	if (err)
+		return err;
+	err = sock_create_kern(dev->ns, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
+			       &path->sock);
+	if (err) {
+		dst_cache_destroy(&path->dst_cache);
+		return err;
+	}
+	sk = path->sock->sk;
+	write_lock_bh(&sk->sk_callback_lock);
+	path->def_write_space = sk->sk_write_space;
+	sk->sk_user_data = user_data;
+	sk->sk_write_space = write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+	return 0;
+}
+
+/**
+ * sroce_net_path_stop() - queued skbs call back no more after a grace period
+ * @path: the path
+ *
+ * Skbs may stay in a qdisc longer than the QP or the module lives; the socket
+ * stays with them, its callbacks must not.
+ *
+ * Context: Process.
+ */
+void sroce_net_path_stop(struct sroce_path *path)
+{
+	struct sock *sk = path->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_user_data, NULL);
+	WRITE_ONCE(sk->sk_write_space, path->def_write_space);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * sroce_net_path_fini() - free what a path holds
+ * @path: the path, stopped a grace period ago
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_net_path_fini(struct sroce_path *path)
+{
+	sock_release(path->sock);
+	dst_cache_destroy(&path->dst_cache);
+}
+
+/**
+ * sroce_net_path_set() - give a path its destination
+ * @path: the path; nobody sends on it meanwhile
+ * @av: addresses and traffic class
+ * @ifindex: netdev of the source GID
+ * @sport: UDP source port
+ *
+ * Context: Process; QP locks may be held.
+ */
+void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
+			int ifindex, u16 sport)
+{
+	struct udphdr *uh;
+
+	path->av = *av;
+	path->ifindex = ifindex;
+	path->sport = sport;
+	path->priority = av->sl;
+	memset(path->hdr, 0, sizeof(path->hdr));
+	if (av->l3 == SROCE_L3_IPV6) {
+		struct ipv6hdr *ip6 = (struct ipv6hdr *)path->hdr;
+
+		ip6_flow_hdr(ip6, av->traffic_class, htonl(av->flow_label));
+		ip6->nexthdr = IPPROTO_UDP;
+		ip6->hop_limit = av->ttl ?: IPDEFTTL;
+		ip6->saddr = av->saddr;
+		ip6->daddr = av->daddr;
+		path->hdr_bytes = sizeof(*ip6) + sizeof(*uh);
+	} else {
+		struct iphdr *iph = (struct iphdr *)path->hdr;
+
+		iph->version = IPVERSION;
+		iph->ihl = sizeof(*iph) / 4;
+		iph->tos = av->traffic_class;
+		iph->frag_off = htons(IP_DF);
+		iph->ttl = av->ttl ?: IPDEFTTL;
+		iph->protocol = IPPROTO_UDP;
+		iph->saddr = av->saddr.s6_addr32[3];
+		iph->daddr = av->daddr.s6_addr32[3];
+		path->hdr_bytes = sizeof(*iph) + sizeof(*uh);
+	}
+	uh = (struct udphdr *)(path->hdr + path->hdr_bytes - sizeof(*uh));
+	uh->source = htons(sport);
+	uh->dest = htons(SROCE_UDP_PORT);
+	dst_cache_reset(&path->dst_cache);
+}
+
+/**
+ * sroce_net_path_queued() - bytes a path has in qdisc and device
+ * @path: the path
+ *
+ * Context: Any.
+ * Return: bytes of memory, overhead included.
+ */
+u32 sroce_net_path_queued(const struct sroce_path *path)
+{
+	return sk_wmem_alloc_get(path->sock->sk);
+}
+
+/* --- receiving ------------------------------------------------------------ */
+
+/* Are the UDP header and all frames of @skb readable in place? */
+static bool skb_readable(struct sk_buff *skb, u32 l3_bytes)
+{
+	struct sk_buff *m;
+
+	if (!skb_is_gso(skb))
+		return !skb_linearize(skb);
+	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST) ||
+	    skb_shinfo(skb)->nr_frags ||
+	    skb_headlen(skb) < l3_bytes + sizeof(struct udphdr))
+		return false;
+	skb_walk_frags(skb, m) {
+		if (skb_is_nonlinear(m) || !skb_transport_header_was_set(m))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Take packets before the UDP layer does: a train arrives whole here and would
+ * be split there.  Only what conntrack has nothing to say about any more is
+ * stolen; the rest goes on and comes back through encap_recv().
+ */
+static unsigned int hook_take(struct sk_buff *skb, struct net *net,
+			      u32 l3_bytes, int family)
+{
+	enum ip_conntrack_info info;
+	struct udphdr _uh, *uh;
+	struct nf_conn *ct;
+
+	uh = skb_header_pointer(skb, skb_network_offset(skb) + l3_bytes,
+				sizeof(_uh), &_uh);
+	if (!uh || uh->dest != htons(SROCE_UDP_PORT) ||
+	    (uh->check && !skb_csum_unnecessary(skb)))
+		return NF_ACCEPT;
+	ct = nf_ct_get(skb, &info);
+	if (ct && !nf_ct_is_confirmed(ct))
+		return NF_ACCEPT;
+	if (!xfrm_policy_check(NULL, XFRM_POLICY_IN, skb, family))
+		return NF_ACCEPT;
+	if (!skb_readable(skb, l3_bytes))
+		return NF_ACCEPT;
+	skb_set_transport_header(skb, skb_network_offset(skb) + l3_bytes);
+	net_rx(net, skb);
+	consume_skb(skb);
+	return NF_STOLEN;
+}
+
+static unsigned int hook4(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+
+	if (iph->protocol != IPPROTO_UDP || iph->ihl != sizeof(*iph) / 4 ||
+	    ip_is_fragment(iph))
+		return NF_ACCEPT;
+	return hook_take(skb, state->net, sizeof(*iph), AF_INET);
+}
+
+static unsigned int hook6(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	if (ipv6_hdr(skb)->nexthdr != IPPROTO_UDP)
+		return NF_ACCEPT;
+	return hook_take(skb, state->net, sizeof(struct ipv6hdr), AF_INET6);
+}
+
+static const struct nf_hook_ops hook_ops[] = {
+	{
+		.hook = hook4,
+		.pf = NFPROTO_IPV4,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = INT_MAX - 1,
+	},
+	{
+		.hook = hook6,
+		.pf = NFPROTO_IPV6,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = INT_MAX - 1,
+	},
+};
+
+/* Single packets that came through the UDP layer; skb->data at its header. */
+static int encap_recv(struct sock *sk, struct sk_buff *skb)
+{
+	if (skb_linearize(skb)) {
+		kfree_skb(skb);
+		return 0;
+	}
+	net_rx(sock_net(sk), skb);
+	consume_skb(skb);
+	return 0;
+}
+
+/**
+ * sroce_net_count_drop() - count a packet that belongs to no QP
+ * @net: namespace it arrived in
+ * @stat: why it is dropped
+ *
+ * Without a QP the packet names no device; the namespace's first one counts it.
+ *
+ * Context: Softirq, RCU read side.
+ */
+void sroce_net_count_drop(struct net *net, enum sroce_stat stat)
+{
+	struct sroce_net *sn = net_generic(net, net_id);
+	struct sroce_dev *dev;
+
+	dev = list_first_or_null_rcu(&sn->list, struct sroce_dev, net_list);
+	if (dev)
+		this_cpu_inc(dev->stats->v[stat]);
+}
+
+/* --- namespaces ----------------------------------------------------------- */
+
+static int open_socket(struct net *net, bool v6, struct socket **sock)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type = 1,
+		.encap_rcv = encap_recv,
+	};
+	struct udp_port_cfg port = {
+		.family = v6 ? AF_INET6 : AF_INET,
+		.ipv6_v6only = v6,
+		.local_udp_port = htons(SROCE_UDP_PORT),
+	};
+	int err;
+
+	err = udp_sock_create(net, &port, sock);
+	if (err)
+		return err;
+	setup_udp_tunnel_sock(net, (*sock)->sk, &tunnel);
+	return 0;
+}
+
+static void close_sockets(struct sroce_net *sn)
+{
+	nf_unregister_net_hooks(sn->net, hook_ops, ARRAY_SIZE(hook_ops));
+	if (sn->sock6)
+		udp_tunnel_sock_release(sn->sock6->sk);
+	if (sn->sock4)
+		udp_tunnel_sock_release(sn->sock4->sk);
+	sn->sock6 = NULL;
+	sn->sock4 = NULL;
+}
+
+static int open_sockets(struct sroce_net *sn)
+{
+	int err;
+
+	err = nf_register_net_hooks(sn->net, hook_ops, ARRAY_SIZE(hook_ops));
+	if (err)
+		return err;
+	err = open_socket(sn->net, false, &sn->sock4);
+	if (!err) {
+		err = open_socket(sn->net, true, &sn->sock6);
+		/* a host without IPv6 is a host with RoCE over IPv4 */
+		if (err == -EAFNOSUPPORT || err == -EPFNOSUPPORT)
+			err = 0;
+	}
+	if (err)
+		close_sockets(sn);
+	return err;
+}
+
+/**
+ * sroce_net_attach() - let a device use its namespace's sockets
+ * @dev: the device; dev->ns is set
+ *
+ * The first device of a namespace opens UDP port 4791.
+ *
+ * Context: Process, may sleep.
+ * Return: 0, -EADDRINUSE when somebody else has the port, -ENODEV when the
+ *	namespace is going away, or another errno of the socket layer.
+ */
+int sroce_net_attach(struct sroce_dev *dev)
+{
+	struct sroce_net *sn = net_generic(dev->ns, net_id);
+	int err = 0;
+
+	mutex_lock(&sn->lock);
+	if (sn->dead)
+		err = -ENODEV;
+	else if (!sn->devices)
+		err = open_sockets(sn);
+	if (!err) {
+		sn->devices++;
+		list_add_tail_rcu(&dev->net_list, &sn->list);
+		dev->net = sn;
+	}
+	mutex_unlock(&sn->lock);
+	return err;
+}
+
+/**
+ * sroce_net_detach() - undo sroce_net_attach()
+ * @dev: the device; all its QPs are gone
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_net_detach(struct sroce_dev *dev)
+{
+	struct sroce_net *sn = dev->net;
+
+	if (!sn)
+		return;
+	dev->net = NULL;
+	mutex_lock(&sn->lock);
+	list_del_rcu(&dev->net_list);
+	synchronize_rcu();
+	if (sn->devices == 1)
+		close_sockets(sn);
+	sn->devices--;
+	/* under the lock: the namespace is freed once the waiter got it */
+	wake_up_all(&sn->idle);
+	mutex_unlock(&sn->lock);
+}
+
+static int __net_init netns_init(struct net *net)
+{
+	struct sroce_net *sn = net_generic(net, net_id);
+
+	sn->net = net;
+	mutex_init(&sn->lock);
+	INIT_LIST_HEAD(&sn->list);
+	init_waitqueue_head(&sn->idle);
+	return 0;
+}
+
+/*
+ * The sockets of QPs point at the namespace, so its devices must be gone before
+ * it is.  That waits for the core to unregister them, never for user space.
+ */
+static void __net_exit netns_exit(struct net *net)
+{
+	struct sroce_net *sn = net_generic(net, net_id);
+
+	mutex_lock(&sn->lock);
+	sn->dead = true;
+	mutex_unlock(&sn->lock);
+	net_purge(net);
+	wait_event(sn->idle, !READ_ONCE(sn->devices));
+	mutex_lock(&sn->lock);
+	mutex_unlock(&sn->lock);
+}
+
+static struct pernet_operations net_ops = {
+	.init = netns_init,
+	.exit = netns_exit,
+	.id = &net_id,
+	.size = sizeof(struct sroce_net),
+};
+
+/**
+ * sroce_net_init() - module start
+ * @rx: gets every packet for UDP port 4791
+ * @purge: starts to unregister all devices of a namespace
+ *
+ * Context: Process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int sroce_net_init(sroce_net_rx_fn rx, void (*purge)(struct net *net))
+{
+	net_rx = rx;
+	net_purge = purge;
+	return register_pernet_subsys(&net_ops);
+}
+
+/**
+ * sroce_net_exit() - module end; no device is left
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_net_exit(void)
+{
+	unregister_pernet_subsys(&net_ops);
+	frag_rings_free();
+}

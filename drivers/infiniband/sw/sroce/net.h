@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The network side: sockets of a namespace, routes, trains out and packets in.
+ *
+ * A path is where the packets of one QP go.  A train is a burst of frames on one
+ * path that crosses the stack as one skb: the head carries the addresses, the
+ * members hang in its frag_list (SKB_GSO_FRAGLIST), each complete with its own
+ * headers.  Frames are allocated, filled by frame.c and committed one by one;
+ * the send function hands the train to IP.
+ */
+#ifndef SROCE_NET_H
+#define SROCE_NET_H
+
+#include <linux/types.h>
+#include <net/dst_cache.h>
+
+#include "ah.h"
+#include "dev.h"
+#include "proto/icrc.h"
+
+struct net;
+struct sk_buff;
+struct socket;
+
+/* Bytes of IPv6 and UDP header, the longest there is in front of a BTH. */
+#define SROCE_L3_MAX_BYTES	48
+
+/* Frames and UDP payload bytes of a train (UDP_MAX_SEGMENTS; 16-bit lengths). */
+#define SROCE_TRAIN_FRAMES	128
+#define SROCE_TRAIN_BYTES	64000
+
+/**
+ * struct sroce_path - where the packets of a QP go
+ * @dev: the device
+ * @av: addresses and traffic class
+ * @ifindex: netdev of the source GID
+ * @hdr_bytes: bytes of L3 and UDP header at @hdr; 0 until the path is set
+ * @sport: UDP source port
+ * @priority: skb->priority
+ * @hdr: L3 and UDP header with the per-packet fields zero
+ * @dst_cache: route
+ * @sock: owner of queued skbs, for back-pressure
+ * @def_write_space: callback of @sock to go back to
+ */
+struct sroce_path {
+	struct sroce_dev *dev;
+	struct sroce_av av;
+	int ifindex;
+	u8 hdr_bytes;
+	u16 sport;
+	u32 priority;
+	u8 hdr[SROCE_L3_MAX_BYTES];
+	struct dst_cache dst_cache;
+	struct socket *sock;
+	void (*def_write_space)(struct sock *sk);
+};
+
+/**
+ * struct sroce_train - frames of one path on their way out
+ * @path: where they go
+ * @dst: route, referenced while a train is being built
+ * @head: first frame, NULL while the train is empty
+ * @last: last member of the frag_list
+ * @cur: frame allocated and not yet committed
+ * @frames: frames committed
+ * @bytes: their UDP payload
+ * @head_bytes: UDP payload of the first one
+ * @max_frames: frames a train may have
+ * @headroom: bytes in front of the transport headers
+ * @first_id: IP ID of the first frame; members count on from it
+ */
+struct sroce_train {
+	struct sroce_path *path;
+	struct dst_entry *dst;
+	struct sk_buff *head;
+	struct sk_buff *last;
+	struct sk_buff *cur;
+	u32 frames;
+	u32 bytes;
+	u32 head_bytes;
+	u32 max_frames;
+	u32 headroom;
+	u16 first_id;
+};
+
+/**
+ * typedef sroce_net_rx_fn - receiver of packets for UDP port 4791
+ * @net: namespace it arrived in
+ * @skb: the packet or train; network and transport header are set, all frames
+ *	are linear.  Stays with the caller.
+ */
+typedef void (*sroce_net_rx_fn)(struct net *net, struct sk_buff *skb);
+
+int sroce_net_init(sroce_net_rx_fn rx, void (*purge)(struct net *net));
+void sroce_net_exit(void);
+void sroce_net_count_drop(struct net *net, enum sroce_stat stat);
+int sroce_net_attach(struct sroce_dev *dev);
+void sroce_net_detach(struct sroce_dev *dev);
+
+int sroce_net_path_init(struct sroce_path *path, struct sroce_dev *dev,
+			void (*write_space)(struct sock *sk), void *user_data);
+void sroce_net_path_stop(struct sroce_path *path);
+void sroce_net_path_fini(struct sroce_path *path);
+void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
+			int ifindex, u16 sport);
+u32 sroce_net_path_queued(const struct sroce_path *path);
+
+void sroce_net_train_init(struct sroce_train *t, struct sroce_path *path);
+bool sroce_net_train_full(const struct sroce_train *t, u32 bytes);
+void *sroce_net_frame_alloc(struct sroce_train *t, u32 bytes, u16 id);
+void sroce_net_frame_commit(struct sroce_train *t);
+void sroce_net_frame_abort(struct sroce_train *t);
+int sroce_net_train_send(struct sroce_train *t);
+
+#endif /* SROCE_NET_H */

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: from send WQEs to request packets.
+ *
+ * Owns the order in which WQEs are begun and packets are sent.  Runs under
+ * tx.lock with bottom halves off: in the caller of post_send, in softirq behind
+ * an ACK or a timer, in BH work.  Called through sched.c.  Must not know
+ * responses, CQs or the responder.
+ */
+#include "req.h"
+
+#include "engine.h"
+#include "frame.h"
+#include "net.h"
+#include "proto/aeth.h"
+#include "proto/opcode.h"
+#include "proto/psn.h"
+#include "proto/wire.h"
+#include "txq.h"
+
+#include <linux/ktime.h>
+
+/* An ACK is asked for at least this often, in packets (rdma_rxe expects 64). */
+#define ACKREQ_PACKETS	32
+
+/**
+ * enum step - what sending did
+ * @STEP_ON: one WQE is done with, look at the next
+ * @STEP_STOP: nothing can be sent until something else happens
+ * @STEP_AGAIN: the budget is used up
+ */
+enum step {
+	STEP_ON,
+	STEP_STOP,
+	STEP_AGAIN,
+};
+
+/**
+ * struct run - one burst
+ * @train: what is being filled
+ * @now_ns: time of the burst
+ * @train_psn: PSN of the train's first frame
+ * @frames: frames sent so far
+ */
+struct run {
+	struct sroce_train train;
+	u64 now_ns;
+	u32 train_psn;
+	u32 frames;
+};
+
+static void hold(struct sroce_qp *qp, const struct run *run)
+{
+	qp->tx.hold_ns = run->now_ns + SROCE_HOLD_NS;
+}
+
+/* Send the train; false when the stack dropped it and the window went back. */
+static bool flush(struct sroce_qp *qp, struct run *run)
+{
+	if (likely(!sroce_net_train_send(&run->train)))
+		return true;
+	if (sroce_window_lost(&qp->tx.window, run->train_psn, run->now_ns) ==
+	    SROCE_RW_RESEND)
+		sroce_txq_seek(qp);
+	hold(qp, run);
+	return false;
+}
+
+/* May another packet leave now?  The train is sent before the device is asked. */
+static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes)
+{
+	if (run->frames >= SROCE_RUN_FRAMES)
+		return STEP_AGAIN;
+	if (sroce_net_train_full(&run->train, bytes)) {
+		if (!flush(qp, run) || sroce_sched_tx_blocked(qp))
+			return STEP_STOP;
+	}
+	return STEP_ON;
+}
+
+/* Will the next WQE's packets follow this one without waiting for anything? */
+static bool more_follows(const struct sroce_qp *qp)
+{
+	const struct sroce_sq *sq = &qp->tx.sq;
+	const struct sroce_swqe *w;
+
+	if (sq->next + 1 == sq->prod || qp->tx.state != SROCE_QPS_RTS)
+		return false;
+	w = sroce_sq_wqe(sq, sq->next + 1);
+	return !w->status && w->op < SROCE_OP_READ &&
+	       !(w->send_flags & IB_SEND_FENCE);
+}
+
+static bool want_ack(struct sroce_qp *qp, const struct run *run, bool last,
+		     u32 bytes)
+{
+	const struct sroce_train *t = &run->train;
+	struct sroce_tx *tx = &qp->tx;
+
+	if (++tx->since_ackreq < ACKREQ_PACKETS &&
+	    sroce_window_room(&tx->window) > 1 &&
+	    run->frames + 1 < SROCE_RUN_FRAMES &&
+	    !(last && !more_follows(qp)) &&
+	    !(t->max_frames > 1 && (t->frames + 1 >= t->max_frames ||
+				    t->bytes + 2 * bytes > SROCE_TRAIN_BYTES)))
+		return false;
+	tx->since_ackreq = 0;
+	return true;
+}
+
+static void set_headers(const struct sroce_qp *qp, const struct sroce_swqe *w,
+			u32 flags, u32 idx, struct sroce_hdr *h)
+{
+	u64 skip = (u64)idx << qp->pmtu_shift;
+
+	h->dqpn = qp->dqpn;
+	h->pkey = qp->pkey;
+	h->mig = true;
+	h->psn = sroce_psn_add(w->first_psn, idx);
+	if (flags & SROCE_OPF_RETH) {
+		/* a READ begun again asks for the rest only */
+		h->va = w->remote_addr + skip;
+		h->rkey = w->rkey;
+		h->dmalen = w->length - skip;
+	}
+	if (flags & SROCE_OPF_ATOMICETH) {
+		h->va = w->remote_addr;
+		h->rkey = w->rkey;
+		h->compare = w->compare_add;
+		h->swap_add = w->op == SROCE_OP_CAS ? w->swap : w->compare_add;
+	}
+	h->imm = w->imm;
+	h->inv_rkey = w->inv_rkey;
+	if ((flags & SROCE_OPF_LAST) && (w->send_flags & IB_SEND_SOLICITED))
+		h->solicited = true;
+}
+
+/* Stand the payload walk at byte @at of @w, which it mostly already does. */
+static int seek_payload(struct sroce_qp *qp, const struct sroce_swqe *w,
+			u32 psn, u32 at, struct sroce_src *src)
+{
+	struct sroce_tx *tx = &qp->tx;
+
+	if (w->flags & SROCE_SWQE_INLINE) {
+		src->inline_data = w->inline_data + at;
+		return 0;
+	}
+	src->sgl = &tx->sgl;
+	if (tx->sgl.sge == w->sge && tx->sgl_psn == psn)
+		return 0;
+	sroce_sgl_fini(&tx->sgl);
+	sroce_sgl_init(&tx->sgl, qp->dev, qp->ibqp.pd, w->sge, w->num_sge, 0);
+	return at ? sroce_sgl_seek(&tx->sgl, at) : 0;
+}
+
+/* Build and add the packet number @idx of @w. */
+static int add_packet(struct sroce_qp *qp, struct run *run,
+		      const struct sroce_swqe *w, u32 idx, u32 payload)
+{
+	const bool last = idx + 1 == w->npsn;
+	const struct sroce_opcode_info *info;
+	struct sroce_src src = {};
+	struct sroce_hdr h = {};
+	int opcode, err;
+
+	opcode = sroce_opcode_pick(qp->type, w->op, idx == 0, last);
+	info = opcode < 0 ? NULL : sroce_opcode_info(opcode);
+	if (!info)
+		return -EFAULT;
+	h.opcode = opcode;
+	set_headers(qp, w, info->flags, idx, &h);
+	h.ackreq = want_ack(qp, run, last, info->hdr_bytes + payload);
+	if (payload) {
+		err = seek_payload(qp, w, h.psn, idx << qp->pmtu_shift, &src);
+		if (err)
+			return err;
+		qp->tx.sgl_psn = sroce_psn_add(h.psn, 1);
+	}
+	if (!run->train.frames)
+		run->train_psn = h.psn;
+	return sroce_frame_add(&run->train, &h, info->hdr_bytes, &src, payload);
+}
+
+/* What a packet that could not be built means; true when it counts as sent. */
+static bool build_failed(struct sroce_qp *qp, struct run *run, int err)
+{
+	if (err == -EFAULT) {
+		sroce_txq_fail(qp, qp->tx.sq.next, IB_WC_LOC_PROT_ERR);
+		return false;
+	}
+	sroce_stat_inc(qp->dev, SEND_ERR);
+	hold(qp, run);
+	/* no route is like loss: the ACK timeout decides when to give up */
+	return err == -ENETUNREACH;
+}
+
+static void count_sent(struct sroce_qp *qp, struct run *run, u32 npsn)
+{
+	struct sroce_window *win = &qp->tx.window;
+
+	if (sroce_window_resending(win))
+		sroce_stat_inc(qp->dev, RETRANS_PKTS);
+	sroce_window_sent(win, npsn, run->now_ns);
+	run->frames++;
+}
+
+static enum step send_packets(struct sroce_qp *qp, struct run *run,
+			      struct sroce_swqe *w)
+{
+	u32 idx = sroce_psn_dist(w->first_psn, qp->tx.window.nxt);
+	u32 payload, bytes;
+	enum step step;
+	int err;
+
+	for (; idx < w->npsn; idx++) {
+		if (!sroce_window_room(&qp->tx.window))
+			return STEP_STOP;
+		payload = min(qp->pmtu, w->length - (idx << qp->pmtu_shift));
+		bytes = sroce_frame_bytes(SROCE_MAX_HDR_BYTES, payload);
+		step = may_send(qp, run, bytes);
+		if (step != STEP_ON)
+			return step;
+		err = add_packet(qp, run, w, idx, payload);
+		if (unlikely(err) && !build_failed(qp, run, err))
+			return STEP_STOP;
+		count_sent(qp, run, 1);
+		if (unlikely(err))
+			return STEP_STOP;
+	}
+	return STEP_ON;
+}
+
+/* A READ or atomic: one packet that uses up the PSNs of its answer. */
+static enum step send_request(struct sroce_qp *qp, struct run *run,
+			      struct sroce_swqe *w)
+{
+	struct sroce_window *win = &qp->tx.window;
+	u32 idx = sroce_psn_dist(w->first_psn, win->nxt);
+	u32 flight = sroce_psn_dist(win->una, win->nxt);
+	enum step step;
+	int err;
+
+	if (idx >= w->npsn)
+		return STEP_ON;
+	if (win->rnr_until_ns != SROCE_WINDOW_OFF ||
+	    (flight && flight + w->npsn - idx > SROCE_PSN_HALF / 2))
+		return STEP_STOP;
+	step = may_send(qp, run, SROCE_MAX_HDR_BYTES);
+	if (step != STEP_ON)
+		return step;
+	/* atomics and whole READs are their own last packet */
+	err = add_packet(qp, run, w, idx, 0);
+	if (unlikely(err) && !build_failed(qp, run, err))
+		return STEP_STOP;
+	count_sent(qp, run, w->npsn - idx);
+	return unlikely(err) ? STEP_STOP : STEP_ON;
+}
+
+static void run_local(struct sroce_qp *qp, struct sroce_swqe *w)
+{
+	int err;
+
+	if (w->op == SROCE_OP_REG_MR)
+		err = sroce_mr_fast_reg(w->reg_mr, w->reg_key, w->reg_access);
+	else
+		err = sroce_mr_invalidate(qp->dev, qp->ibqp.pd, w->inv_rkey);
+	if (err)
+		sroce_txq_fail(qp, qp->tx.sq.next, IB_WC_LOC_QP_OP_ERR);
+	else
+		w->flags |= SROCE_SWQE_DONE;
+}
+
+static u32 wqe_psns(const struct sroce_qp *qp, const struct sroce_swqe *w)
+{
+	if (w->op == SROCE_OP_CAS || w->op == SROCE_OP_FADD || !w->length)
+		return 1;
+	return ((w->length - 1) >> qp->pmtu_shift) + 1;
+}
+
+/* Must @w wait for earlier WQEs to complete? */
+static bool must_wait(const struct sroce_qp *qp, const struct sroce_swqe *w)
+{
+	const struct sroce_tx *tx = &qp->tx;
+
+	if ((w->send_flags & IB_SEND_FENCE) && tx->rd_out)
+		return true;
+	if (w->flags & SROCE_SWQE_RD_ATOMIC)
+		return tx->rd_out >= qp->max_rd_atomic;
+	/* packets of earlier WQEs may have to be sent again from that memory */
+	return w->op == SROCE_OP_LOCAL_INV && tx->sq.tail != tx->sq.next;
+}
+
+static enum step begin(struct sroce_qp *qp, struct sroce_swqe *w)
+{
+	struct sroce_tx *tx = &qp->tx;
+
+	if (!sroce_qpstate_can_transmit_new(tx->state))
+		return STEP_STOP;
+	if (w->status || ((w->flags & SROCE_SWQE_RD_ATOMIC) &&
+			  !qp->max_rd_atomic)) {
+		sroce_txq_fail(qp, tx->sq.next,
+			       w->status ?: IB_WC_LOC_QP_OP_ERR);
+		return STEP_STOP;
+	}
+	if (must_wait(qp, w)) {
+		tx->waiting = true;
+		return STEP_STOP;
+	}
+	w->first_psn = tx->window.max;
+	w->flags |= SROCE_SWQE_STARTED;
+	if (sroce_op_info(w->op)->flags & SROCE_OPI_LOCAL) {
+		run_local(qp, w);
+		return tx->fault ? STEP_STOP : STEP_ON;
+	}
+	w->npsn = wqe_psns(qp, w);
+	if (w->flags & SROCE_SWQE_RD_ATOMIC)
+		tx->rd_out++;
+	else if (w->op <= SROCE_OP_SEND_INV)
+		sroce_stat_inc(qp->dev, RDMA_SENDS);
+	return STEP_ON;
+}
+
+static enum step send_next(struct sroce_qp *qp, struct run *run)
+{
+	struct sroce_sq *sq = &qp->tx.sq;
+	enum step step = STEP_ON;
+	struct sroce_swqe *w;
+
+	if (sq->next == sq->prod ||
+	    (qp->tx.fault && sq->next == qp->tx.fault_idx))
+		return STEP_STOP;
+	w = sroce_sq_wqe(sq, sq->next);
+	if (!(w->flags & SROCE_SWQE_STARTED))
+		step = begin(qp, w);
+	if (step == STEP_ON && w->npsn) {
+		if (w->flags & SROCE_SWQE_RD_ATOMIC)
+			step = send_request(qp, run, w);
+		else
+			step = send_packets(qp, run, w);
+	}
+	if (step == STEP_ON)
+		sq->next++;
+	return step;
+}
+
+/* The clock struck, or might have: retransmit, give up, or go on. */
+static void check_clock(struct sroce_qp *qp, u64 now_ns)
+{
+	struct sroce_tx *tx = &qp->tx;
+	enum sroce_rewind rw;
+
+	if (tx->hold_ns && now_ns >= tx->hold_ns)
+		tx->hold_ns = 0;
+	if (sroce_window_rnr_expired(&tx->window, now_ns) == SROCE_RW_RESEND)
+		sroce_txq_seek(qp);
+	if (now_ns < tx->window.deadline_ns)
+		return;
+	rw = sroce_window_timeout(&tx->window, now_ns);
+	if (rw == SROCE_RW_NONE)
+		return;
+	sroce_stat_inc(qp->dev, ACK_TIMEOUT);
+	if (rw == SROCE_RW_RESEND) {
+		sroce_txq_seek(qp);
+	} else {
+		sroce_stat_inc(qp->dev, RETRY_EXC);
+		sroce_txq_fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
+	}
+}
+
+/**
+ * sroce_req_run() - send what the send queue has and the window admits
+ * @qp: the QP, tx.lock held
+ *
+ * Context: Bottom halves off.
+ * Return: true when the budget ended before the work did.
+ */
+bool sroce_req_run(struct sroce_qp *qp)
+{
+	struct sroce_tx *tx = &qp->tx;
+	enum step step = STEP_ON;
+	struct run run;
+
+	lockdep_assert_held(&tx->lock);
+	tx->waiting = false;
+	if (!sroce_qpstate_can_transmit(tx->state))
+		return false;
+	run.now_ns = ktime_get_ns();
+	run.frames = 0;
+	check_clock(qp, run.now_ns);
+	if (sroce_wq_fetch(&tx->sq, qp->type)) {
+		sroce_sched_event(qp, SROCE_EV_QP_FATAL);
+		sroce_sched_fatal_tx(qp);
+		return false;
+	}
+	if (tx->hold_ns || sroce_sched_tx_blocked(qp))
+		return false;
+	sroce_net_train_init(&run.train, &qp->path);
+	while (step == STEP_ON)
+		step = send_next(qp, &run);
+	if (!flush(qp, &run))
+		step = STEP_STOP;
+	sroce_sgl_fini(&tx->sgl);
+	tx->sgl.sge = NULL;
+	return step == STEP_AGAIN;
+}

@@ -1,0 +1,758 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: from request packets to memory, completions and responses.
+ *
+ * Owns the expected PSN, the message in progress, what is remembered of READs
+ * and atomics, and the order of responses.  A request is a list of checks that
+ * each return a verdict; one table says what a verdict means.  Responses wait in
+ * a queue behind READs still streaming, so they leave in request order.  Runs
+ * under rx.lock in softirq, called by rx.c and through sched.c; the flush in
+ * process context.  Must not know the requester.
+ */
+#include "resp.h"
+
+#include "engine.h"
+#include "frame.h"
+#include "net.h"
+#include "proto/access.h"
+#include "proto/aeth.h"
+#include "proto/opcode.h"
+#include "proto/psn.h"
+#include "proto/wire.h"
+
+/* --- completions and verdicts --------------------------------------------- */
+
+static void complete_rwqe(struct sroce_qp *qp, const struct sroce_hdr *h, u8 status)
+{
+	struct sroce_rx *rx = &qp->rx;
+	struct sroce_wc wc = {
+		.wr_id = rx->rwqe->wr_id,
+		.status = status,
+		.opcode = IB_WC_RECV,
+		.src_qp = qp->dqpn,
+		.solicited = true,
+		.qp = &qp->ibqp,
+	};
+
+	rx->rwqe_held = false;
+	if (status == IB_WC_SUCCESS) {
+		wc.solicited = h->solicited;
+		wc.byte_len = rx->rcvd;
+		if (h->info->flags & SROCE_OPF_WRITE) {
+			wc.opcode = IB_WC_RECV_RDMA_WITH_IMM;
+			wc.byte_len = rx->wr_total;
+		}
+		if (h->info->flags & SROCE_OPF_IMM) {
+			wc.imm = h->imm;
+			wc.wc_flags |= IB_WC_WITH_IMM;
+		}
+		if (h->info->flags & SROCE_OPF_INV) {
+			wc.inv_rkey = h->inv_rkey;
+			wc.wc_flags |= IB_WC_WITH_INVALIDATE;
+		}
+		sroce_stat_inc(qp->dev, RDMA_RECVS);
+	} else if (status == IB_WC_WR_FLUSH_ERR) {
+		sroce_stat_inc(qp->dev, CQE_FLUSH);
+	}
+	sroce_sched_complete_rx(qp, &wc);
+}
+
+/* Statuses of the fault table, by the core's numbers. */
+static const u8 wc_status[SROCE_WC_N] = {
+	[SROCE_WC_SUCCESS] = IB_WC_SUCCESS,
+	[SROCE_WC_LOC_LEN_ERR] = IB_WC_LOC_LEN_ERR,
+	[SROCE_WC_LOC_QP_OP_ERR] = IB_WC_LOC_QP_OP_ERR,
+	[SROCE_WC_LOC_PROT_ERR] = IB_WC_LOC_PROT_ERR,
+	[SROCE_WC_WR_FLUSH_ERR] = IB_WC_WR_FLUSH_ERR,
+	[SROCE_WC_MW_BIND_ERR] = IB_WC_MW_BIND_ERR,
+	[SROCE_WC_BAD_RESP_ERR] = IB_WC_BAD_RESP_ERR,
+	[SROCE_WC_LOC_ACCESS_ERR] = IB_WC_LOC_ACCESS_ERR,
+	[SROCE_WC_REM_INV_REQ_ERR] = IB_WC_REM_INV_REQ_ERR,
+	[SROCE_WC_REM_ACCESS_ERR] = IB_WC_REM_ACCESS_ERR,
+	[SROCE_WC_REM_OP_ERR] = IB_WC_REM_OP_ERR,
+	[SROCE_WC_RETRY_EXC_ERR] = IB_WC_RETRY_EXC_ERR,
+	[SROCE_WC_RNR_RETRY_EXC_ERR] = IB_WC_RNR_RETRY_EXC_ERR,
+	[SROCE_WC_FATAL_ERR] = IB_WC_FATAL_ERR,
+	[SROCE_WC_GENERAL_ERR] = IB_WC_GENERAL_ERR,
+};
+
+static void raise(struct sroce_qp *qp, u8 event)
+{
+	if (event == SROCE_EVENT_QP_REQ_ERR)
+		sroce_sched_event(qp, SROCE_EV_REQ_ERR);
+	else if (event == SROCE_EVENT_QP_ACCESS_ERR)
+		sroce_sched_event(qp, SROCE_EV_ACCESS_ERR);
+	else if (event == SROCE_EVENT_QP_FATAL)
+		sroce_sched_event(qp, SROCE_EV_QP_FATAL);
+}
+
+static void count_verdict(struct sroce_qp *qp, enum sroce_verdict v)
+{
+	if (v == SROCE_V_SEQ_ERR)
+		sroce_stat_inc(qp->dev, OUT_OF_SEQ);
+	else if (v == SROCE_V_RNR)
+		sroce_stat_inc(qp->dev, OUT_OF_BUFFER);
+	else if (v == SROCE_V_INV_REQ_LEN)
+		sroce_stat_inc(qp->dev, RESP_LOC_LEN);
+	else if (v == SROCE_V_ACCESS || v == SROCE_V_ACCESS_TAKEN)
+		sroce_stat_inc(qp->dev, RESP_REM_ACCESS);
+}
+
+static void nak(struct sroce_rx *rx, u8 syndrome, u32 psn)
+{
+	rx->nak_due = true;
+	rx->nak_sent = true;
+	rx->nak_syndrome = syndrome;
+	rx->nak_psn = psn;
+}
+
+/* Do what the fault table says about @v. */
+static void reject(struct sroce_qp *qp, const struct sroce_hdr *h,
+		   enum sroce_verdict v)
+{
+	const struct sroce_fault *fault = sroce_fault(v, qp->type);
+	struct sroce_rx *rx = &qp->rx;
+
+	count_verdict(qp, v);
+	if (fault->syndrome == SROCE_AETH_RNR)
+		nak(rx, SROCE_AETH_RNR | qp->rnr_timer, rx->epsn);
+	else if (fault->syndrome != SROCE_AETH_NONE)
+		nak(rx, fault->syndrome, rx->epsn);
+	if (fault->wc != SROCE_WC_SUCCESS && rx->rwqe_held)
+		complete_rwqe(qp, h, wc_status[fault->wc]);
+	else
+		raise(qp, fault->event);
+	if (fault->action == SROCE_ACTION_FATAL)
+		rx->fatal_after_nak = true;
+}
+
+/* --- answers to READs and atomics ------------------------------------------ */
+
+static u32 read_psns(const struct sroce_qp *qp, u32 bytes)
+{
+	return bytes ? ((bytes - 1) >> qp->pmtu_shift) + 1 : 1;
+}
+
+static bool fifo_full(const struct sroce_rx *rx)
+{
+	return rx->fifo_head - rx->fifo_tail >= rx->fifo_n;
+}
+
+static void fifo_add(struct sroce_rx *rx, const struct sroce_rsp *rsp)
+{
+	rx->fifo[rx->fifo_head++ & (rx->fifo_n - 1)] = *rsp;
+}
+
+static void remember(struct sroce_rx *rx, const struct sroce_rsp *rsp)
+{
+	rx->mem[rx->mem_head] = *rsp;
+	rx->mem_head = (rx->mem_head + 1) % rx->mem_n;
+	fifo_add(rx, rsp);
+}
+
+static const struct sroce_rsp *recall(const struct sroce_rx *rx, u32 psn)
+{
+	const struct sroce_rsp *r;
+	u32 i;
+
+	for (i = 0; i < rx->mem_n; i++) {
+		r = &rx->mem[i];
+		if (r->valid && sroce_psn_dist(r->first_psn, psn) < r->npsn)
+			return r;
+	}
+	return NULL;
+}
+
+/* Is an answer to @psn still in the queue, with nothing of it sent yet? */
+static bool is_queued(const struct sroce_rx *rx, u32 psn)
+{
+	const struct sroce_rsp *r;
+	u32 i;
+
+	for (i = rx->fifo_tail; i != rx->fifo_head; i++) {
+		r = &rx->fifo[i & (rx->fifo_n - 1)];
+		if (r->first_psn == psn && !r->next)
+			return true;
+	}
+	return false;
+}
+
+/* A READ seen before asks for all or the rest of what it was promised. */
+static void replay_read(struct sroce_qp *qp, const struct sroce_hdr *h)
+{
+	const struct sroce_rsp *r = recall(&qp->rx, h->psn);
+	struct sroce_rsp again;
+	u32 npsn, skip;
+
+	if (!r || r->kind != SROCE_RSP_READ || r->rkey != h->rkey)
+		return;
+	skip = sroce_psn_dist(r->first_psn, h->psn);
+	npsn = read_psns(qp, h->dmalen);
+	if (skip + npsn > r->npsn ||
+	    !sroce_access_range_ok(r->va, r->length, h->va, h->dmalen))
+		return;
+	again = *r;
+	again.first_psn = h->psn;
+	again.npsn = npsn;
+	again.next = 0;
+	again.va = h->va;
+	again.length = h->dmalen;
+	fifo_add(&qp->rx, &again);
+}
+
+static void replay_atomic(struct sroce_qp *qp, const struct sroce_hdr *h)
+{
+	const struct sroce_rsp *r = recall(&qp->rx, h->psn);
+
+	if (r && r->kind == SROCE_RSP_ATOMIC)
+		fifo_add(&qp->rx, r);
+}
+
+/*
+ * A duplicate is answered and never executed (IBA 9.7.5.1.3): what it wrote may
+ * have been overwritten since, an atomic must not happen twice.
+ */
+static void duplicate(struct sroce_qp *qp, const struct sroce_hdr *h)
+{
+	struct sroce_rx *rx = &qp->rx;
+
+	sroce_stat_inc(qp->dev, DUP_REQUEST);
+	if (!(h->info->flags & (SROCE_OPF_READ | SROCE_OPF_ATOMIC))) {
+		rx->ack_due = true;
+		return;
+	}
+	if (fifo_full(rx) || is_queued(rx, h->psn))
+		return;
+	if (h->info->flags & SROCE_OPF_READ)
+		replay_read(qp, h);
+	else
+		replay_atomic(qp, h);
+}
+
+/* --- checks ---------------------------------------------------------------- */
+
+static enum sroce_verdict check_psn(struct sroce_qp *qp,
+				    const struct sroce_hdr *h)
+{
+	struct sroce_rx *rx = &qp->rx;
+	s32 d = sroce_psn_diff(h->psn, rx->epsn);
+
+	if (d < 0)
+		return SROCE_V_DUP;
+	if (d > 0) {
+		/* one NAK a gap; the rest of the burst says nothing new */
+		if (!rx->nak_sent)
+			return SROCE_V_SEQ_ERR;
+		sroce_stat_inc(qp->dev, OUT_OF_SEQ);
+		return SROCE_V_DROP;
+	}
+	rx->nak_sent = false;
+	rx->nak_due = false;
+	return SROCE_V_OK;
+}
+
+/* May the peer do this at all, and does it come in order? */
+static enum sroce_verdict check_opcode(const struct sroce_qp *qp,
+				       const struct sroce_hdr *h)
+{
+	u32 need = sroce_access_needed(h->info->flags);
+	u32 flags = h->info->flags;
+
+	if (!sroce_opcode_follows(qp->rx.prev_opcode, h->opcode))
+		return SROCE_V_INV_REQ;
+	if (flags & (SROCE_OPF_FLUSH | SROCE_OPF_ATOMIC_WRITE))
+		return SROCE_V_INV_REQ;
+	if ((qp->access & need) != need)
+		return SROCE_V_INV_REQ;
+	if ((flags & (SROCE_OPF_READ | SROCE_OPF_ATOMIC)) && !qp->rx.mem_n)
+		return SROCE_V_INV_REQ;
+	return SROCE_V_OK;
+}
+
+/* IBA 9.7.4.1.6: only the last packet of a message is short. */
+static enum sroce_verdict check_length(const struct sroce_qp *qp,
+				       const struct sroce_hdr *h)
+{
+	u32 flags = h->info->flags;
+
+	if (!(flags & SROCE_OPF_PAYLOAD))
+		return SROCE_V_OK;
+	if (h->payload_bytes > qp->pmtu)
+		return SROCE_V_INV_REQ;
+	if (!(flags & SROCE_OPF_LAST) && h->payload_bytes != qp->pmtu)
+		return SROCE_V_INV_REQ;
+	if (!(flags & SROCE_OPF_FIRST) && !h->payload_bytes)
+		return SROCE_V_INV_REQ;
+	return SROCE_V_OK;
+}
+
+/* --- execution ------------------------------------------------------------- */
+
+static enum sroce_verdict take_rwqe(struct sroce_qp *qp)
+{
+	struct sroce_rx *rx = &qp->rx;
+	int got = sroce_wq_take(&rx->rq, rx->rwqe);
+
+	if (!got)
+		return SROCE_V_RNR;
+	rx->rwqe_held = true;
+	rx->rcvd = 0;
+	sroce_sgl_init(&rx->sgl, qp->dev, qp->ibqp.pd, rx->rwqe->sge,
+		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
+	return got < 0 ? SROCE_V_RQ_PROT : SROCE_V_OK;
+}
+
+static enum sroce_verdict do_send(struct sroce_qp *qp,
+				  const struct sroce_frame *f)
+{
+	const struct sroce_hdr *h = &f->h;
+	struct sroce_rx *rx = &qp->rx;
+	enum sroce_verdict v;
+
+	if (h->info->flags & SROCE_OPF_FIRST) {
+		v = take_rwqe(qp);
+		if (v != SROCE_V_OK)
+			return v;
+	}
+	if (rx->rcvd + (u64)h->payload_bytes > rx->rwqe->length)
+		return SROCE_V_INV_REQ_LEN;
+	if (h->payload_bytes &&
+	    sroce_sgl_write(&rx->sgl, f->payload, h->payload_bytes))
+		return SROCE_V_RQ_PROT;
+	rx->rcvd += h->payload_bytes;
+	if (!(h->info->flags & SROCE_OPF_LAST))
+		return SROCE_V_OK;
+	if ((h->info->flags & SROCE_OPF_INV) &&
+	    sroce_mr_invalidate(qp->dev, qp->ibqp.pd, h->inv_rkey))
+		return SROCE_V_ACCESS_TAKEN;
+	complete_rwqe(qp, h, IB_WC_SUCCESS);
+	return SROCE_V_OK;
+}
+
+static void put_write_mr(struct sroce_rx *rx)
+{
+	if (rx->wr_mr)
+		sroce_mr_put(rx->wr_mr);
+	rx->wr_mr = NULL;
+}
+
+static enum sroce_verdict begin_write(struct sroce_qp *qp,
+				      const struct sroce_hdr *h)
+{
+	struct sroce_rx *rx = &qp->rx;
+
+	if (h->dmalen > SROCE_MAX_MSG_BYTES)
+		return SROCE_V_INV_REQ;
+	put_write_mr(rx);
+	rx->wr_va = h->va;
+	rx->wr_rkey = h->rkey;
+	rx->wr_left = h->dmalen;
+	rx->wr_total = h->dmalen;
+	sroce_stat_inc(qp->dev, RX_WRITE);
+	return SROCE_V_OK;
+}
+
+static enum sroce_verdict write_payload(struct sroce_qp *qp,
+					const struct sroce_frame *f)
+{
+	struct sroce_rx *rx = &qp->rx;
+	u32 n = f->h.payload_bytes;
+
+	if (!rx->wr_left)	/* key and address of nothing are not looked at */
+		return SROCE_V_OK;
+	if (!rx->wr_mr)
+		rx->wr_mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd,
+						rx->wr_rkey,
+						IB_ACCESS_REMOTE_WRITE,
+						rx->wr_va, rx->wr_left);
+	if (!rx->wr_mr || sroce_mr_write(rx->wr_mr, rx->wr_va, f->payload, n))
+		return rx->rwqe_held ? SROCE_V_ACCESS_TAKEN : SROCE_V_ACCESS;
+	rx->wr_va += n;
+	rx->wr_left -= n;
+	return SROCE_V_OK;
+}
+
+static enum sroce_verdict do_write(struct sroce_qp *qp,
+				   const struct sroce_frame *f)
+{
+	const struct sroce_hdr *h = &f->h;
+	struct sroce_rx *rx = &qp->rx;
+	enum sroce_verdict v;
+
+	if (h->info->flags & SROCE_OPF_FIRST) {
+		v = begin_write(qp, h);
+		if (v != SROCE_V_OK)
+			return v;
+	}
+	if (h->payload_bytes > rx->wr_left ||
+	    ((h->info->flags & SROCE_OPF_LAST) &&
+	     h->payload_bytes != rx->wr_left))
+		return SROCE_V_INV_REQ;
+	if (h->info->flags & SROCE_OPF_IMM) {
+		v = take_rwqe(qp);
+		if (v != SROCE_V_OK)
+			return v;
+	}
+	v = write_payload(qp, f);
+	if (v != SROCE_V_OK)
+		return v;
+	if (h->info->flags & SROCE_OPF_LAST)
+		put_write_mr(rx);
+	if (h->info->flags & SROCE_OPF_IMM)
+		complete_rwqe(qp, h, IB_WC_SUCCESS);
+	return SROCE_V_OK;
+}
+
+static enum sroce_verdict do_read(struct sroce_qp *qp,
+				  const struct sroce_hdr *h)
+{
+	struct sroce_rx *rx = &qp->rx;
+	struct sroce_rsp rsp = {
+		.kind = SROCE_RSP_READ,
+		.valid = true,
+		.first_psn = rx->epsn,
+		.va = h->va,
+		.length = h->dmalen,
+		.rkey = h->rkey,
+	};
+	struct sroce_mr *mr;
+
+	if (h->dmalen > SROCE_MAX_MSG_BYTES)
+		return SROCE_V_INV_REQ;
+	if (fifo_full(rx))
+		return SROCE_V_DROP;
+	if (h->dmalen) {
+		mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, h->rkey,
+					 IB_ACCESS_REMOTE_READ, h->va,
+					 h->dmalen);
+		if (!mr)
+			return SROCE_V_ACCESS;
+		sroce_mr_put(mr);
+	}
+	sroce_stat_inc(qp->dev, RX_READ);
+	rsp.npsn = read_psns(qp, h->dmalen);
+	rsp.msn = (rx->msn + 1) & SROCE_PSN_MASK;
+	remember(rx, &rsp);
+	/* the caller adds one for the request itself */
+	rx->epsn = sroce_psn_add(rx->epsn, rsp.npsn - 1);
+	return SROCE_V_OK;
+}
+
+static enum sroce_verdict do_atomic(struct sroce_qp *qp,
+				    const struct sroce_hdr *h)
+{
+	struct sroce_rx *rx = &qp->rx;
+	struct sroce_rsp rsp = {
+		.kind = SROCE_RSP_ATOMIC,
+		.valid = true,
+		.first_psn = rx->epsn,
+		.npsn = 1,
+		.msn = (rx->msn + 1) & SROCE_PSN_MASK,
+	};
+	struct sroce_mr *mr;
+	int err;
+
+	if (h->va & (sizeof(u64) - 1))
+		return SROCE_V_INV_REQ;
+	if (fifo_full(rx))
+		return SROCE_V_DROP;
+	mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, h->rkey,
+				 IB_ACCESS_REMOTE_ATOMIC, h->va, sizeof(u64));
+	if (!mr)
+		return SROCE_V_ACCESS;
+	if (h->opcode == SROCE_OPCODE_RC_CAS)
+		err = sroce_mr_cas(mr, h->va, h->compare, h->swap_add,
+				   &rsp.orig);
+	else
+		err = sroce_mr_fadd(mr, h->va, h->swap_add, &rsp.orig);
+	sroce_mr_put(mr);
+	if (err)
+		return SROCE_V_INV_REQ;
+	sroce_stat_inc(qp->dev, RX_ATOMIC);
+	remember(rx, &rsp);
+	return SROCE_V_OK;
+}
+
+static enum sroce_verdict execute(struct sroce_qp *qp,
+				  const struct sroce_frame *f)
+{
+	u32 flags = f->h.info->flags;
+
+	if (flags & SROCE_OPF_SEND)
+		return do_send(qp, f);
+	if (flags & SROCE_OPF_WRITE)
+		return do_write(qp, f);
+	if (flags & SROCE_OPF_READ)
+		return do_read(qp, &f->h);
+	return do_atomic(qp, &f->h);
+}
+
+static void executed(struct sroce_qp *qp, const struct sroce_hdr *h)
+{
+	struct sroce_rx *rx = &qp->rx;
+
+	rx->epsn = sroce_psn_add(rx->epsn, 1);
+	rx->prev_opcode = h->opcode;
+	if (h->info->flags & SROCE_OPF_LAST)
+		rx->msn = (rx->msn + 1) & SROCE_PSN_MASK;
+	/* READs and atomics are acknowledged by their answer */
+	if (h->ackreq &&
+	    !(h->info->flags & (SROCE_OPF_READ | SROCE_OPF_ATOMIC)))
+		rx->ack_due = true;
+}
+
+/**
+ * sroce_resp_consume() - act on one request packet
+ * @qp: the QP, rx.lock held
+ * @f: the packet, checked as far as it can be without the QP's state
+ *
+ * Context: Softirq.
+ */
+void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
+{
+	struct sroce_rx *rx = &qp->rx;
+	enum sroce_verdict v;
+
+	lockdep_assert_held(&rx->lock);
+	if (!sroce_qpstate_can_requests(rx->state) || rx->fatal_after_nak) {
+		sroce_stat_inc(qp->dev, DROP_STATE);
+		return;
+	}
+	if (rx->state == SROCE_QPS_RTR && !rx->comm_est) {
+		rx->comm_est = true;
+		sroce_sched_event(qp, SROCE_EV_COMM_EST);
+	}
+	v = check_psn(qp, &f->h);
+	if (v == SROCE_V_OK)
+		v = check_opcode(qp, &f->h);
+	if (v == SROCE_V_OK)
+		v = check_length(qp, &f->h);
+	if (v == SROCE_V_OK)
+		v = execute(qp, f);
+	if (likely(v == SROCE_V_OK))
+		executed(qp, &f->h);
+	else if (v == SROCE_V_DUP)
+		duplicate(qp, &f->h);
+	else if (v != SROCE_V_DROP)
+		reject(qp, &f->h, v);
+	if (unlikely(!READ_ONCE(qp->dev->knobs.coalesce_acks)) &&
+	    (rx->ack_due || rx->nak_due))
+		sroce_resp_run(qp);
+}
+
+/**
+ * sroce_resp_pause() - end of a train: let go of memory, answer what is due
+ * @qp: the QP, rx.lock held
+ *
+ * Context: Softirq.
+ */
+void sroce_resp_pause(struct sroce_qp *qp)
+{
+	struct sroce_rx *rx = &qp->rx;
+
+	put_write_mr(rx);
+	if (rx->rwqe_held)
+		sroce_sgl_fini(&rx->sgl);
+	if (rx->ack_due || rx->nak_due || rx->fifo_head != rx->fifo_tail ||
+	    rx->fatal_after_nak)
+		set_bit(SROCE_EV_RX, &qp->events);
+}
+
+/* --- responses ------------------------------------------------------------- */
+
+/**
+ * struct run - one burst of responses
+ * @train: what is being filled
+ * @frames: frames sent so far
+ */
+struct run {
+	struct sroce_train train;
+	u32 frames;
+};
+
+static int add_response(struct sroce_qp *qp, struct run *run,
+			struct sroce_hdr *h, const struct sroce_src *src,
+			u32 payload)
+{
+	u32 hdr_bytes = sroce_opcode_info(h->opcode)->hdr_bytes;
+
+	if (sroce_net_train_full(&run->train,
+				 sroce_frame_bytes(hdr_bytes, payload)))
+		sroce_net_train_send(&run->train);
+	h->dqpn = qp->dqpn;
+	h->pkey = qp->pkey;
+	h->mig = true;
+	run->frames++;
+	return sroce_frame_add(&run->train, h, hdr_bytes, src, payload);
+}
+
+static u8 read_opcode(u32 idx, u32 npsn)
+{
+	if (npsn == 1)
+		return SROCE_OPCODE_RC_READ_RESP_ONLY;
+	if (!idx)
+		return SROCE_OPCODE_RC_READ_RESP_FIRST;
+	if (idx + 1 == npsn)
+		return SROCE_OPCODE_RC_READ_RESP_LAST;
+	return SROCE_OPCODE_RC_READ_RESP_MIDDLE;
+}
+
+/* Stop answering: the memory is gone. */
+static void abandon(struct sroce_qp *qp, u32 psn)
+{
+	struct sroce_rx *rx = &qp->rx;
+
+	rx->fifo_tail = rx->fifo_head;
+	nak(rx, SROCE_AETH_NAK_OP, psn);
+	rx->fatal_after_nak = true;
+	raise(qp, SROCE_EVENT_QP_ACCESS_ERR);
+}
+
+/* Send packets of a READ's answer; true when all of it is sent. */
+static bool stream_read(struct sroce_qp *qp, struct run *run,
+			struct sroce_rsp *r)
+{
+	u32 at = r->next << qp->pmtu_shift;
+	struct sroce_src src = {};
+	u32 n;
+
+	if (r->length) {
+		src.mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, r->rkey,
+					     IB_ACCESS_REMOTE_READ, r->va + at,
+					     r->length - at);
+		if (!src.mr) {
+			abandon(qp, sroce_psn_add(r->first_psn, r->next));
+			return false;
+		}
+	}
+	for (; r->next < r->npsn && run->frames < SROCE_RUN_FRAMES; r->next++) {
+		struct sroce_hdr h = {
+			.opcode = read_opcode(r->next, r->npsn),
+			.psn = sroce_psn_add(r->first_psn, r->next),
+			.syndrome = SROCE_AETH_ACK_NO_CREDITS,
+			.msn = r->msn,
+		};
+
+		n = min(qp->pmtu, r->length - at);
+		src.va = r->va + at;
+		if (sroce_net_train_full(&run->train,
+					 sroce_frame_bytes(SROCE_MAX_HDR_BYTES,
+							   n))) {
+			sroce_net_train_send(&run->train);
+			if (sroce_sched_rx_blocked(qp))
+				break;
+		}
+		/* a frame that cannot be built is a lost one */
+		if (add_response(qp, run, &h, &src, n))
+			sroce_stat_inc(qp->dev, SEND_ERR);
+		at += n;
+	}
+	if (src.mr)
+		sroce_mr_put(src.mr);
+	return r->next == r->npsn;
+}
+
+static bool send_atomic(struct sroce_qp *qp, struct run *run,
+			const struct sroce_rsp *r)
+{
+	struct sroce_hdr h = {
+		.opcode = SROCE_OPCODE_RC_ATOMIC_ACK,
+		.psn = r->first_psn,
+		.syndrome = SROCE_AETH_ACK_NO_CREDITS,
+		.msn = r->msn,
+		.atomic_orig = r->orig,
+	};
+	struct sroce_src src = {};
+
+	if (add_response(qp, run, &h, &src, 0))
+		sroce_stat_inc(qp->dev, SEND_ERR);
+	return true;
+}
+
+/* The ACK or NAK behind all answers. */
+static void send_aeth(struct sroce_qp *qp, struct run *run)
+{
+	struct sroce_rx *rx = &qp->rx;
+	struct sroce_hdr h = {
+		.opcode = SROCE_OPCODE_RC_ACK,
+		.psn = sroce_psn_add(rx->epsn, -1),
+		.syndrome = SROCE_AETH_ACK_NO_CREDITS,
+		.msn = rx->msn,
+	};
+	struct sroce_src src = {};
+
+	if (rx->nak_due) {
+		h.psn = rx->nak_psn;
+		h.syndrome = rx->nak_syndrome;
+		if ((h.syndrome & SROCE_AETH_KIND_MASK) == SROCE_AETH_RNR)
+			sroce_stat_inc(qp->dev, SENT_RNR);
+	}
+	rx->ack_due = false;
+	rx->nak_due = false;
+	if (add_response(qp, run, &h, &src, 0))
+		sroce_stat_inc(qp->dev, SEND_ERR);
+}
+
+/**
+ * sroce_resp_run() - send the responses that are due, in request order
+ * @qp: the QP, rx.lock held
+ *
+ * Context: Bottom halves off.
+ * Return: true when the budget ended before the work did.
+ */
+bool sroce_resp_run(struct sroce_qp *qp)
+{
+	struct sroce_rx *rx = &qp->rx;
+	struct sroce_rsp *r;
+	struct run run;
+	bool done = true;
+
+	lockdep_assert_held(&rx->lock);
+	if (!sroce_qpstate_can_requests(rx->state))
+		return false;
+	if (rx->fifo_tail != rx->fifo_head && sroce_sched_rx_blocked(qp))
+		return false;
+	run.frames = 0;
+	sroce_net_train_init(&run.train, &qp->path);
+	while (done && rx->fifo_tail != rx->fifo_head) {
+		r = &rx->fifo[rx->fifo_tail & (rx->fifo_n - 1)];
+		if (r->kind == SROCE_RSP_READ)
+			done = stream_read(qp, &run, r);
+		else
+			done = send_atomic(qp, &run, r);
+		if (done)
+			rx->fifo_tail++;
+	}
+	if (rx->fifo_tail == rx->fifo_head && (rx->ack_due || rx->nak_due))
+		send_aeth(qp, &run);
+	sroce_net_train_send(&run.train);
+	if (rx->fatal_after_nak && rx->fifo_tail == rx->fifo_head)
+		sroce_sched_fatal_rx(qp);
+	return run.frames >= SROCE_RUN_FRAMES;
+}
+
+/**
+ * sroce_resp_flush() - complete receive WQEs as flushed (QP in error)
+ * @qp: the QP, rx.lock held, rx.state ERR
+ * @budget: most WQEs to complete
+ *
+ * Context: Bottom halves off.
+ * Return: number of WQEs completed; less than @budget when none is left.
+ */
+u32 sroce_resp_flush(struct sroce_qp *qp, u32 budget)
+{
+	struct sroce_rx *rx = &qp->rx;
+	u32 n = 0;
+
+	lockdep_assert_held(&rx->lock);
+	if (rx->rwqe_held) {
+		complete_rwqe(qp, NULL, IB_WC_WR_FLUSH_ERR);
+		n++;
+	}
+	while (n < budget && sroce_wq_take(&rx->rq, rx->rwqe)) {
+		complete_rwqe(qp, NULL, IB_WC_WR_FLUSH_ERR);
+		n++;
+	}
+	rx->fifo_tail = rx->fifo_head;
+	return n;
+}

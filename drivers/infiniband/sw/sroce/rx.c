@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The demultiplexer: from skbs to the roles of QPs.
+ *
+ * Owns the table of QPs by number and all checks that need no state of the
+ * transport: headers, ICRC, QP, addresses, P_Key.  QPNs are unique over all
+ * devices of the module, so one lookup finds the QP and with it the device.
+ * Runs in softirq under RCU, called by net.c through main.c.  Must not execute
+ * anything.
+ */
+#include "rx.h"
+
+#include "compat.h"
+#include "comp.h"
+#include "engine.h"
+#include "frame.h"
+#include "proto/opcode.h"
+#include "proto/wire.h"
+#include "resp.h"
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/random.h>
+#include <linux/udp.h>
+#include <linux/xarray.h>
+#include <net/inet_ecn.h>
+#include <net/ipv6.h>
+
+/* 0 and 1 are management QPs, 0xffffff is multicast. */
+#define QPN_MIN	16
+#define QPN_MAX	0xfffffe
+
+static DEFINE_XARRAY_FLAGS(qp_table, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+static u32 qpn_next;
+
+/**
+ * struct batch - the role of a QP a train is being fed to
+ * @qp: the QP, or NULL
+ * @responder: its rx.lock is held, else its tx.lock
+ * @now_ns: time of arrival
+ */
+struct batch {
+	struct sroce_qp *qp;
+	bool responder;
+	u64 now_ns;
+};
+
+/**
+ * sroce_rx_publish() - give a QP its number and let packets find it
+ * @qp: the QP, complete
+ *
+ * Context: Process, may sleep.
+ * Return: 0, -ENOMEM, or -EBUSY when all numbers are taken.
+ */
+int sroce_rx_publish(struct sroce_qp *qp)
+{
+	u32 qpn;
+	int err;
+
+	/* stale packets of an earlier QP must not meet its successor */
+	if (!READ_ONCE(qpn_next))
+		WRITE_ONCE(qpn_next, QPN_MIN + get_random_u32_below(QPN_MAX / 2));
+	err = xa_alloc_cyclic_bh(&qp_table, &qpn, qp,
+				 XA_LIMIT(QPN_MIN, QPN_MAX), &qpn_next,
+				 GFP_KERNEL);
+	if (err < 0)
+		return err;
+	qp->ibqp.qp_num = qpn;
+	return 0;
+}
+
+/**
+ * sroce_rx_unpublish() - no packet finds the QP any more after a grace period
+ * @qp: the QP
+ *
+ * Context: Process.
+ */
+void sroce_rx_unpublish(struct sroce_qp *qp)
+{
+	xa_erase_bh(&qp_table, qp->ibqp.qp_num);
+}
+
+/**
+ * sroce_rx_exit() - module end; no QP is left
+ *
+ * Context: Process.
+ */
+void sroce_rx_exit(void)
+{
+	xa_destroy(&qp_table);
+}
+
+static void batch_end(struct batch *b)
+{
+	if (!b->qp)
+		return;
+	if (b->responder) {
+		sroce_resp_pause(b->qp);
+		sroce_sched_rx_end(b->qp);
+	} else {
+		sroce_comp_pause(b->qp);
+		sroce_sched_tx_end(b->qp);
+	}
+	b->qp = NULL;
+}
+
+static void batch_enter(struct batch *b, struct sroce_qp *qp, bool responder)
+{
+	if (b->qp == qp && b->responder == responder)
+		return;
+	batch_end(b);
+	b->qp = qp;
+	b->responder = responder;
+	if (responder)
+		spin_lock(&qp->rx.lock);
+	else
+		spin_lock(&qp->tx.lock);
+}
+
+/* Do the addresses name this connection? */
+static bool addr_ok(const struct sroce_qp *qp, const void *l3, bool v6)
+{
+	const struct sroce_av *av = &qp->path.av;
+
+	if (!qp->path.hdr_bytes || v6 != (av->l3 == SROCE_L3_IPV6))
+		return false;
+	if (v6) {
+		const struct ipv6hdr *ip6 = l3;
+
+		return ipv6_addr_equal(&ip6->saddr, &av->daddr) &&
+		       ipv6_addr_equal(&ip6->daddr, &av->saddr);
+	}
+	return ((const struct iphdr *)l3)->saddr == av->daddr.s6_addr32[3] &&
+	       ((const struct iphdr *)l3)->daddr == av->saddr.s6_addr32[3];
+}
+
+/* P_Keys match when 15 bits do and one side is a full member (IBA 10.9.1.2). */
+static bool pkey_ok(u16 a, u16 b)
+{
+	return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000);
+}
+
+static void count_fault(struct sroce_dev *dev, enum sroce_hdr_fault fault)
+{
+	switch (fault) {
+	case SROCE_HDR_TVER:
+		sroce_stat_inc(dev, DROP_TVER);
+		break;
+	case SROCE_HDR_OPCODE:
+		sroce_stat_inc(dev, DROP_OPCODE);
+		break;
+	case SROCE_HDR_LENGTH:
+		sroce_stat_inc(dev, DROP_LENGTH);
+		break;
+	default:
+		sroce_stat_inc(dev, DROP_SHORT);
+	}
+}
+
+static void rx_cnp(struct sroce_qp *qp)
+{
+	/* no rate limiter is attached to the QP: nobody to slow down */
+	sroce_stat_inc(qp->dev, RP_CNP_IGNORED);
+}
+
+static void deliver(struct batch *b, struct sroce_qp *qp,
+		    const struct sroce_frame *f)
+{
+	if (f->h.info->flags & SROCE_OPF_CNP) {
+		rx_cnp(qp);
+	} else if (f->h.info->type != qp->type) {
+		sroce_stat_inc(qp->dev, DROP_TYPE);
+	} else if (f->h.info->flags & SROCE_OPF_REQ) {
+		batch_enter(b, qp, true);
+		sroce_resp_consume(qp, f);
+	} else {
+		batch_enter(b, qp, false);
+		sroce_comp_consume(qp, f, b->now_ns);
+	}
+}
+
+/**
+ * struct wire - where a frame lies
+ * @net: namespace it arrived in
+ * @l3: IP header
+ * @bth: BTH
+ * @bytes: BTH to the end of the ICRC
+ * @v6: IPv6
+ */
+struct wire {
+	struct net *net;
+	const void *l3;
+	const u8 *bth;
+	u32 bytes;
+	bool v6;
+};
+
+static bool is_ce(const struct wire *w)
+{
+	return w->v6 ? INET_ECN_is_ce(ipv6_get_dsfield(w->l3)) :
+		       INET_ECN_is_ce(((const struct iphdr *)w->l3)->tos);
+}
+
+/* All checks of one frame, cheapest first; the CRC last, it reads every byte. */
+static void rx_frame(struct batch *b, const struct wire *w)
+{
+	enum sroce_hdr_fault fault;
+	struct sroce_frame f;
+	struct sroce_qp *qp;
+	u32 qpn;
+
+	if (w->bytes < sizeof(struct sroce_bth) + SROCE_ICRC_BYTES) {
+		sroce_net_count_drop(w->net, SROCE_STAT_DROP_SHORT);
+		return;
+	}
+	qpn = sroce_hdr_dqpn(w->bth);
+	qp = b->qp && b->qp->ibqp.qp_num == qpn ? b->qp :
+						  xa_load(&qp_table, qpn);
+	if (!qp || qp->dev->ns != w->net) {
+		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
+		return;
+	}
+	sroce_stat_inc(qp->dev, RCVD_PKTS);
+	sroce_stat_add(qp->dev, RCVD_BYTES, w->bytes);
+	fault = sroce_hdr_parse(&f.h, w->bth, w->bytes);
+	if (unlikely(fault)) {
+		count_fault(qp->dev, fault);
+		return;
+	}
+	if (unlikely(!addr_ok(qp, w->l3, w->v6))) {
+		sroce_stat_inc(qp->dev, DROP_ADDR);
+		return;
+	}
+	if (unlikely(!sroce_frame_icrc_ok(w->l3, w->v6, w->bth, w->bytes))) {
+		sroce_stat_inc(qp->dev, ICRC);
+		return;
+	}
+	if (unlikely(!pkey_ok(f.h.pkey, qp->pkey))) {
+		sroce_stat_inc(qp->dev, DROP_PKEY);
+		return;
+	}
+	f.payload = w->bth + f.h.hdr_bytes;
+	f.ce = is_ce(w);
+	deliver(b, qp, &f);
+}
+
+/* One skb of a train, or the only one; its head may claim the train's length. */
+static void rx_one(struct batch *b, struct net *net, const struct sk_buff *skb,
+		   bool gso)
+{
+	const struct udphdr *uh = udp_hdr(skb);
+	const u8 *end = skb->data + skb_headlen(skb);
+	struct wire w = {
+		.net = net,
+		.l3 = skb_network_header(skb),
+		.bth = (const u8 *)(uh + 1),
+		.v6 = ((const struct iphdr *)skb_network_header(skb))->version
+		      == 6,
+	};
+	u32 udp_bytes;
+
+	if (w.bth > end)
+		return;
+	w.bytes = end - w.bth;
+	if (!gso) {
+		/* Ethernet pads short packets: UDP says where this one ends */
+		udp_bytes = ntohs(uh->len);
+		if (udp_bytes < sizeof(*uh) ||
+		    udp_bytes - sizeof(*uh) > w.bytes) {
+			sroce_net_count_drop(net, SROCE_STAT_DROP_LENGTH);
+			return;
+		}
+		w.bytes = udp_bytes - sizeof(*uh);
+	}
+	rx_frame(b, &w);
+}
+
+/**
+ * sroce_rx_skb() - take in a packet or a train for UDP port 4791
+ * @net: namespace it arrived in
+ * @skb: linear packet, or SKB_GSO_FRAGLIST train of linear members; network and
+ *	transport headers are set; stays with the caller
+ *
+ * Context: Softirq or bottom halves off.
+ */
+void sroce_rx_skb(struct net *net, struct sk_buff *skb)
+{
+	struct batch b = { .now_ns = ktime_get_ns() };
+	struct sk_buff *m;
+
+	rcu_read_lock();
+	rx_one(&b, net, skb, skb_is_gso(skb));
+	skb_walk_frags(skb, m)
+		rx_one(&b, net, m, false);
+	batch_end(&b);
+	rcu_read_unlock();
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The demultiplexer: from skbs to the roles of QPs.
+ */
+#ifndef SROCE_RX_H
+#define SROCE_RX_H
+
+struct net;
+struct sk_buff;
+struct sroce_qp;
+
+int sroce_rx_publish(struct sroce_qp *qp);
+void sroce_rx_unpublish(struct sroce_qp *qp);
+void sroce_rx_skb(struct net *net, struct sk_buff *skb);
+void sroce_rx_exit(void);
+
+#endif /* SROCE_RX_H */
