@@ -15,8 +15,8 @@
 #   TEST_BIN     where the compiled test programs are
 #   TEST_OUT     where results may be left
 
-LINK_TYPE=${LINK_TYPE:-sroce}
-TEST_BIN=${TEST_BIN:-/lab/build/tests}
+LINK_TYPE=${LINK_TYPE:-${SROCE_T_LINK_TYPE:-sroce}}
+TEST_BIN=${TEST_BIN:-${TESTS:-/lab/build/tests}}
 TEST_OUT=${TEST_OUT:-/out}
 TEST_SRC=${TEST_SRC:-/src}
 NS_A=${NS_A:-a}
@@ -129,11 +129,8 @@ t_klog() {
 # ---- modules ----
 
 find_sroce() {
-	local ko
-	for ko in "$SROCE_KO" "/lab/build/$(uname -r)/sroce.ko"; do
-		[ -f "$ko" ] && echo "$ko" && return 0
-	done
-	find "/lab/build/$(uname -r)" -name sroce.ko 2>/dev/null | head -n 1
+	find "${MODULES:-/lab/build/$(uname -r)}" -name sroce.ko 2>/dev/null |
+		head -n 1
 }
 
 # load_module TYPE
