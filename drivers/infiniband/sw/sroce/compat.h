@@ -65,39 +65,23 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/**
- * sroce_compat_setup_tunnel() - make a UDP socket hand its packets to us
- * @net: its namespace
- * @sock: the socket
- * @cfg: the receive function
- *
- * Context: Process.
- */
-static inline void sroce_compat_setup_tunnel(struct net *net,
-					     struct socket *sock,
-					     struct udp_tunnel_sock_cfg *cfg)
-{
+/* Tunnel helpers took a struct socket. */
 #if SROCE_COMPAT_BEFORE(7, 3)
-	setup_udp_tunnel_sock(net, sock, cfg);
-#else
-	setup_udp_tunnel_sock(net, sock->sk, cfg);
-#endif
+static inline void
+sroce_compat_setup_udp_tunnel_sock(struct net *net, struct sock *sk,
+				   struct udp_tunnel_sock_cfg *cfg)
+{
+	setup_udp_tunnel_sock(net, sk->sk_socket, cfg);
 }
 
-/**
- * sroce_compat_release_tunnel() - close such a socket
- * @sock: the socket
- *
- * Context: Process, may sleep.
- */
-static inline void sroce_compat_release_tunnel(struct socket *sock)
+static inline void sroce_compat_udp_tunnel_sock_release(struct sock *sk)
 {
-#if SROCE_COMPAT_BEFORE(7, 3)
-	udp_tunnel_sock_release(sock);
-#else
-	udp_tunnel_sock_release(sock->sk);
-#endif
+	udp_tunnel_sock_release(sk->sk_socket);
 }
+
+#define setup_udp_tunnel_sock sroce_compat_setup_udp_tunnel_sock
+#define udp_tunnel_sock_release sroce_compat_udp_tunnel_sock_release
+#endif
 
 /**
  * sroce_compat_def_write_space() - write_space callback of a stopped socket
@@ -160,15 +144,23 @@ static inline int sroce_compat_respond(struct ib_udata *udata, const void *rep,
 	return 0;
 }
 
-static inline int ib_no_udata_io(struct ib_udata *udata)
+static inline int ib_is_udata_in_empty(struct ib_udata *udata)
 {
-	if (!udata)
+	if (!udata || !udata->inlen)
 		return 0;
-	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
-		return -EOPNOTSUPP;
-	if (udata->outlen && clear_user(udata->outbuf, udata->outlen))
+	return ib_is_udata_cleared(udata, 0, udata->inlen) ? 0 : -EOPNOTSUPP;
+}
+
+static inline int ib_respond_empty_udata(struct ib_udata *udata)
+{
+	if (udata && udata->outlen && clear_user(udata->outbuf, udata->outlen))
 		return -EFAULT;
 	return 0;
+}
+
+static inline int ib_no_udata_io(struct ib_udata *udata)
+{
+	return ib_is_udata_in_empty(udata) ?: ib_respond_empty_udata(udata);
 }
 
 #define ib_copy_validate_udata_in(udata, req, end_member)		\
