@@ -383,10 +383,12 @@ int sroce_net_train_send(struct sroce_train *t)
 		sroce_stat_inc(dev, SENT_TRAINS);
 		sroce_stat_add(dev, SENT_PKTS, t->frames);
 		sroce_stat_add(dev, SENT_BYTES, t->bytes);
-		err = net_xmit_eval(train_xmit(t));
-		if (unlikely(err)) {
+		err = train_xmit(t);
+		if (unlikely(net_xmit_eval(err))) {
 			sroce_stat_add(dev, TX_DROPPED, t->frames);
 			err = -ENOBUFS;
+		} else {
+			err = 0;
 		}
 	} else if (t->dst) {
 		dst_release(t->dst);
