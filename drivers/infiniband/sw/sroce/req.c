@@ -157,13 +157,15 @@ static int seek_payload(struct sroce_qp *qp, const struct sroce_swqe *w,
 static int add_packet(struct sroce_qp *qp, struct run *run,
 		      const struct sroce_swqe *w, u32 idx, u32 payload)
 {
-	const bool last = idx + 1 == w->npsn;
+	/* a READ or atomic is one packet, whatever PSNs its answer takes */
+	const bool single = w->flags & SROCE_SWQE_RD_ATOMIC;
+	const bool last = single || idx + 1 == w->npsn;
 	const struct sroce_opcode_info *info;
 	struct sroce_src src = {};
 	struct sroce_hdr h = {};
 	int opcode, err;
 
-	opcode = sroce_opcode_pick(qp->type, w->op, idx == 0, last);
+	opcode = sroce_opcode_pick(qp->type, w->op, single || !idx, last);
 	info = opcode < 0 ? NULL : sroce_opcode_info(opcode);
 	if (!info)
 		return -EFAULT;

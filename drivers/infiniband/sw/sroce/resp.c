@@ -35,6 +35,7 @@ static void complete_rwqe(struct sroce_qp *qp, const struct sroce_hdr *h, u8 sta
 	};
 
 	rx->rwqe_held = false;
+	sroce_sgl_fini(&rx->sgl);
 	if (status == IB_WC_SUCCESS) {
 		wc.solicited = h->solicited;
 		wc.byte_len = rx->rcvd;
@@ -551,8 +552,7 @@ void sroce_resp_pause(struct sroce_qp *qp)
 	struct sroce_rx *rx = &qp->rx;
 
 	put_write_mr(rx);
-	if (rx->rwqe_held)
-		sroce_sgl_fini(&rx->sgl);
+	sroce_sgl_fini(&rx->sgl);
 	if (rx->ack_due || rx->nak_due || rx->fifo_head != rx->fifo_tail ||
 	    rx->fatal_after_nak)
 		set_bit(SROCE_EV_RX, &qp->events);
