@@ -22,6 +22,8 @@
 #include "proto/hdr.h"
 #include "proto/icrc.h"
 #include "proto/wire.h"
+#include "sgl.h"
+#include "train.h"
 
 /**
  * sroce_frame_bytes() - length of a frame, BTH to ICRC
@@ -94,7 +96,7 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 	u32 hdr_len;
 	u8 *bth, *p;
 
-	bth = sroce_net_frame_alloc(t, bytes, (u16)h->psn);
+	bth = sroce_train_alloc(t, bytes, (u16)h->psn);
 	if (IS_ERR(bth))
 		return PTR_ERR(bth);
 	h->pad = -payload_bytes & 3;
@@ -102,7 +104,7 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 	p = bth + hdr_len;
 	if (payload_bytes) {
 		if (copy_payload(p, src, payload_bytes)) {
-			sroce_net_frame_abort(t);
+			sroce_train_abort(t);
 			return -EFAULT;
 		}
 		p += payload_bytes;
@@ -111,7 +113,7 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 	}
 	sroce_icrc_put(p, frame_icrc(t->path->av.l3, bth - t->path->hdr_bytes,
 				     bth, bytes));
-	sroce_net_frame_commit(t);
+	sroce_train_commit(t);
 	return 0;
 }
 

@@ -19,14 +19,16 @@
  * running when it is unloaded.
  */
 #include "ah.h"
+#include "answer.h"
 #include "comp.h"
 #include "debugfs.h"
 #include "dev.h"
 #include "engine.h"
+#include "flush.h"
 #include "net.h"
 #include "req.h"
-#include "resp.h"
 #include "rx.h"
+#include "train.h"
 #include "verbs.h"
 
 #include <linux/etherdevice.h>
@@ -413,7 +415,7 @@ static bool run_tx(struct sroce_qp *qp)
  */
 static int wire(void)
 {
-	sroce_sched_init(run_tx, sroce_resp_run, sroce_qp_error_work);
+	sroce_sched_init(run_tx, sroce_answer_run, sroce_flush_run);
 	return sroce_net_init(sroce_rx_skb, purge_net);
 }
 
@@ -452,6 +454,7 @@ static void __exit sroce_exit(void)
 	reap(want_all, NULL);
 	/* 4. what they stood on */
 	sroce_net_exit();
+	sroce_train_exit();
 	sroce_rx_exit();
 	sroce_debugfs_exit();
 	sroce_compat_exit();

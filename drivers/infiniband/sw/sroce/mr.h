@@ -66,40 +66,6 @@ struct sroce_mr {
 	struct rcu_head rcu;
 };
 
-/**
- * struct sroce_sge - one piece of a message; layout of the ABI's struct rxe_sge
- * @addr: first byte
- * @length: bytes
- * @lkey: region it lies in
- */
-struct sroce_sge {
-	u64 addr;
-	u32 length;
-	u32 lkey;
-};
-
-/**
- * struct sroce_sgl - a walk over the pieces of a message
- * @dev: key table
- * @pd: protection domain every piece must belong to
- * @sge: the pieces, in kernel memory
- * @num_sge: number of pieces
- * @idx: current piece
- * @off: bytes of the current piece already done
- * @access: rights needed locally (IB_ACCESS_LOCAL_WRITE or 0)
- * @mr: region of the current piece, referenced, or NULL
- */
-struct sroce_sgl {
-	struct sroce_dev *dev;
-	struct ib_pd *pd;
-	const struct sroce_sge *sge;
-	u32 num_sge;
-	u32 idx;
-	u32 off;
-	int access;
-	struct sroce_mr *mr;
-};
-
 struct sroce_mr *sroce_mr_get_local(struct sroce_dev *dev, struct ib_pd *pd,
 				    u32 lkey, int access, u64 va, u64 bytes);
 struct sroce_mr *sroce_mr_get_remote(struct sroce_dev *dev, struct ib_pd *pd,
@@ -111,14 +77,6 @@ int sroce_mr_cas(struct sroce_mr *mr, u64 va, u64 compare, u64 swap, u64 *orig);
 int sroce_mr_fadd(struct sroce_mr *mr, u64 va, u64 add, u64 *orig);
 int sroce_mr_invalidate(struct sroce_dev *dev, struct ib_pd *pd, u32 key);
 int sroce_mr_fast_reg(struct ib_mr *ibmr, u32 key, int access);
-
-void sroce_sgl_init(struct sroce_sgl *sgl, struct sroce_dev *dev,
-		    struct ib_pd *pd, const struct sroce_sge *sge, u32 num_sge,
-		    int access);
-int sroce_sgl_seek(struct sroce_sgl *sgl, u64 bytes);
-int sroce_sgl_read(struct sroce_sgl *sgl, void *dst, u32 bytes);
-int sroce_sgl_write(struct sroce_sgl *sgl, const void *src, u32 bytes);
-void sroce_sgl_fini(struct sroce_sgl *sgl);
 
 struct ib_mr *sroce_mr_get_dma(struct ib_pd *pd, int access);
 struct ib_mr *sroce_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,

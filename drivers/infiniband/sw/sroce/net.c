@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The network side: sockets, routes, trains out and packets in.
+ * The network side: sockets, routes and packets in.
  *
- * Owns the UDP sockets of each namespace that has a device, the routes of the
- * paths and the page ring frames are built on.  Sending runs with bottom halves
- * off in the caller of post_send, in softirq or in a BH work item; receiving in
- * softirq.  Called by frame.c and the roles; hands what comes in to the function
- * main.c gave it.  Must not know what a frame contains behind its UDP header.
+ * Owns the UDP sockets of each namespace that has a device, and the paths and
+ * their routes.  Receiving runs in softirq and hands what comes in to the
+ * function main.c gave it; routes are asked for with bottom halves off.  Called
+ * by train.c, qp code and main.c.  Must not know what a frame contains behind
+ * its UDP header.
  */
 #include "net.h"
 
@@ -30,22 +30,6 @@
 
 #include "proto/wire.h"
 
-/* Pages a CPU keeps to build frames on; each holds 32 KB where memory allows. */
-#define FRAG_PAGES	16
-
-/**
- * struct frag_ring - page fragments of one CPU, recycled once nobody uses them
- * @cur: fragment in use
- * @frag: the fragments
- *
- * Recycling keeps the cost of zeroing fresh pages (init_on_alloc) away and the
- * bytes cache-hot.
- */
-struct frag_ring {
-	u32 cur;
-	struct page_frag frag[FRAG_PAGES];
-};
-
 /**
  * struct sroce_net - what the devices of a network namespace share
  * @net: the namespace
@@ -68,75 +52,11 @@ struct sroce_net {
 	bool dead;
 };
 
-static DEFINE_PER_CPU(struct frag_ring, frag_rings);
 static unsigned int net_id __read_mostly;
 static sroce_net_rx_fn net_rx __read_mostly;
 static void (*net_purge)(struct net *net) __read_mostly;
 
-/* --- frames and trains ---------------------------------------------------- */
-
-static struct page_frag *frag_pick(struct frag_ring *r, u32 bytes)
-{
-	struct page_frag *pf = &r->frag[r->cur];
-	u32 i;
-
-	if (pf->page && pf->offset + bytes <= pf->size)
-		return pf;
-	for (i = 0; i < FRAG_PAGES; i++) {
-		pf = &r->frag[i];
-		if (!pf->page || page_ref_count(pf->page) == 1) {
-			r->cur = i;
-			return pf;
-		}
-	}
-	r->cur = (r->cur + 1) % FRAG_PAGES;
-	return &r->frag[r->cur];
-}
-
-static struct sk_buff *frag_build(u32 bytes)
-{
-	struct page_frag *pf = frag_pick(this_cpu_ptr(&frag_rings), bytes);
-	struct sk_buff *skb;
-
-	if (!skb_page_frag_refill(bytes, pf, GFP_ATOMIC | __GFP_NOWARN) ||
-	    pf->offset + bytes > pf->size)
-		return NULL;
-	skb = napi_build_skb(page_address(pf->page) + pf->offset, bytes);
-	if (!skb)
-		return NULL;
-	get_page(pf->page);
-	pf->offset += bytes;
-	return skb;
-}
-
-/* An skb with @room bytes of headroom; without order-3 pages it is a plain one. */
-static struct sk_buff *frame_skb(u32 room, u32 bytes)
-{
-	u32 data = SKB_DATA_ALIGN(room + bytes);
-	struct sk_buff *skb;
-
-	skb = frag_build(data + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
-	if (!skb)
-		skb = alloc_skb(data, GFP_ATOMIC | __GFP_NOWARN);
-	if (skb)
-		skb_reserve(skb, room);
-	return skb;
-}
-
-static void frag_rings_free(void)
-{
-	int cpu, i;
-
-	for_each_possible_cpu(cpu) {
-		struct frag_ring *r = per_cpu_ptr(&frag_rings, cpu);
-
-		for (i = 0; i < FRAG_PAGES; i++) {
-			if (r->frag[i].page)
-				put_page(r->frag[i].page);
-			r->frag[i].page = NULL;
-		}
-	}
-}
+/* --- paths ---------------------------------------------------------------- */
 
 static struct dst_entry *route4(struct sroce_path *path, struct net *net)
 {
@@ -186,7 +106,14 @@ static struct dst_entry *route6(struct sroce_path *path, struct net *net)
 	return dst;
 }
 
-static struct dst_entry *path_route(struct sroce_path *path)
+/**
+ * sroce_net_route() - route of a path, cached
+ * @path: the path
+ *
+ * Context: Bottom halves off.
+ * Return: the route, referenced, or NULL when there is none.
+ */
+struct dst_entry *sroce_net_route(struct sroce_path *path)
 {
 	struct dst_entry *dst = dst_cache_get(&path->dst_cache);
 
@@ -196,208 +123,6 @@ static struct dst_entry *path_route(struct sroce_path *path)
 		return route6(path, path->dev->ns);
 	return route4(path, path->dev->ns);
 }
-
-/**
- * sroce_net_train_init() - begin an empty train
- * @t: the train
- * @path: where its frames go
- *
- * Context: Bottom halves off.
- */
-void sroce_net_train_init(struct sroce_train *t, struct sroce_path *path)
-{
-	memset(t, 0, sizeof(*t));
-	t->path = path;
-}
-
-/**
- * sroce_net_train_full() - must the train be sent before another frame
- * @t: the train
- * @bytes: UDP payload of the next frame
- *
- * Context: Bottom halves off.
- * Return: true when the frame does not fit any more.
- */
-bool sroce_net_train_full(const struct sroce_train *t, u32 bytes)
-{
-	return t->frames && (t->frames >= t->max_frames ||
-			     t->bytes + bytes > SROCE_TRAIN_BYTES);
-}
-
-static int train_begin(struct sroce_train *t, u16 id)
-{
-	const struct sroce_path *path = t->path;
-
-	t->dst = path_route(t->path);
-	if (!t->dst)
-		return -ENETUNREACH;
-	t->first_id = id;
-	t->max_frames = SROCE_TRAIN_FRAMES;
-	/* IPsec works on single packets, as udp_send_skb() has it */
-	if (!READ_ONCE(path->dev->knobs.trains) || dst_xfrm(t->dst))
-		t->max_frames = 1;
-	t->headroom = ALIGN(LL_RESERVED_SPACE(t->dst->dev) + path->hdr_bytes,
-			    16);
-	return 0;
-}
-
-/**
- * sroce_net_frame_alloc() - room for one more frame
- * @t: the train; not full
- * @bytes: UDP payload of the frame, BTH to ICRC
- * @id: IP ID if this is the first frame; later ones count on from it
- *
- * The L3 and UDP headers in front are complete but for the checksum of IPv4.
- *
- * Context: Bottom halves off.
- * Return: where the BTH goes, or an ERR_PTR: -ENETUNREACH without a route,
- *	-ENOMEM.
- */
-void *sroce_net_frame_alloc(struct sroce_train *t, u32 bytes, u16 id)
-{
-	const struct sroce_path *path = t->path;
-	struct sk_buff *skb;
-	struct udphdr *uh;
-	u8 *bth;
-	int err;
-
-	if (!t->frames && !t->dst) {
-		err = train_begin(t, id);
-		if (err)
-			return ERR_PTR(err);
-	}
-	skb = frame_skb(t->headroom, bytes);
-	if (!skb)
-		return ERR_PTR(-ENOMEM);
-	bth = skb_put(skb, bytes);
-	memcpy(bth - path->hdr_bytes, path->hdr, path->hdr_bytes);
-	uh = (struct udphdr *)(bth - sizeof(*uh));
-	uh->len = htons(sizeof(*uh) + bytes);
-	if (path->av.l3 == SROCE_L3_IPV6) {
-		struct ipv6hdr *ip6 = (struct ipv6hdr *)(bth - path->hdr_bytes);
-
-		ip6->payload_len = uh->len;
-	} else {
-		struct iphdr *iph = (struct iphdr *)(bth - path->hdr_bytes);
-
-		iph->tot_len = htons(path->hdr_bytes + bytes);
-		iph->id = htons((u16)(t->first_id + t->frames));
-	}
-	skb_set_transport_header(skb, -(int)sizeof(*uh));
-	skb_set_network_header(skb, -(int)path->hdr_bytes);
-	skb->ip_summed = CHECKSUM_UNNECESSARY;
-	t->cur = skb;
-	return bth;
-}
-
-/**
- * sroce_net_frame_commit() - add the filled frame to its train
- * @t: the train
- *
- * Context: Bottom halves off.
- */
-void sroce_net_frame_commit(struct sroce_train *t)
-{
-	struct sk_buff *skb = t->cur, *head = t->head;
-	u32 bytes = skb->len;
-
-	t->cur = NULL;
-	if (!head) {
-		t->head = skb;
-		t->head_bytes = bytes;
-	} else {
-		if (t->last)
-			t->last->next = skb;
-		else
-			skb_shinfo(head)->frag_list = skb;
-		t->last = skb;
-		head->len += bytes;
-		head->data_len += bytes;
-		head->truesize += skb->truesize;
-	}
-	t->frames++;
-	t->bytes += bytes;
-}
-
-/**
- * sroce_net_frame_abort() - drop the frame that could not be filled
- * @t: the train
- *
- * Context: Bottom halves off.
- */
-void sroce_net_frame_abort(struct sroce_train *t)
-{
-	kfree_skb(t->cur);
-	t->cur = NULL;
-}
-
-static void train_gso(const struct sroce_train *t)
-{
-	struct skb_shared_info *shinfo = skb_shinfo(t->head);
-
-	if (t->frames == 1) {
-		t->head->ip_summed = CHECKSUM_NONE;
-		return;
-	}
-	shinfo->gso_type = SKB_GSO_FRAGLIST | SKB_GSO_UDP_L4;
-	shinfo->gso_size = t->head_bytes;
-	shinfo->gso_segs = t->frames;
-	udp_hdr(t->head)->len = htons(sizeof(struct udphdr) + t->bytes);
-}
-
-static int train_xmit(struct sroce_train *t)
-{
-	struct net *net = t->path->dev->ns;
-	struct sock *sk = t->path->sock->sk;
-	struct sk_buff *skb = t->head;
-
-	train_gso(t);
-	__skb_push(skb, t->path->hdr_bytes);
-	skb->priority = t->path->priority;
-	skb_dst_set(skb, t->dst);
-	skb_set_owner_w(skb, sk);
-	if (t->path->av.l3 == SROCE_L3_IPV6) {
-		skb->protocol = htons(ETH_P_IPV6);
-		memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
-		return ip6_local_out(net, sk, skb);
-	}
-	skb->protocol = htons(ETH_P_IP);
-	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
-	return ip_local_out(net, sk, skb);
-}
-
-/**
- * sroce_net_train_send() - hand a train to the stack; the train is empty after
- * @t: the train; may be empty
- *
- * Context: Bottom halves off; a QP lock may be held, nothing below takes one.
- * Return: 0, or -ENOBUFS when the stack dropped the train and said so: that is
- *	packet loss, known at once.
- */
-int sroce_net_train_send(struct sroce_train *t)
-{
-	struct sroce_dev *dev = t->path->dev;
-	int err = 0;
-
-	if (t->head) {
-		sroce_stat_inc(dev, SENT_TRAINS);
-		sroce_stat_add(dev, SENT_PKTS, t->frames);
-		sroce_stat_add(dev, SENT_BYTES, t->bytes);
-		err = train_xmit(t);
-		if (unlikely(net_xmit_eval(err))) {
-			sroce_stat_add(dev, TX_DROPPED, t->frames);
-			err = -ENOBUFS;
-		} else {
-			err = 0;
-		}
-	} else if (t->dst) {
-		dst_release(t->dst);
-	}
-	sroce_net_train_init(t, t->path);
-	return err;
-}
-
-/* --- paths ---------------------------------------------------------------- */
 
 /**
  * sroce_net_path_init() - prepare a path without a destination
@@ -802,5 +527,4 @@ int sroce_net_init(sroce_net_rx_fn rx, void (*purge)(struct net *net))
 void sroce_net_exit(void)
 {
 	unregister_pernet_subsys(&net_ops);
-	frag_rings_free();
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The network side: sockets of a namespace, routes, trains out and packets in.
+ * The network side: sockets of a namespace, routes and packets in.
  *
- * A path is where the packets of one QP go.  A train is a burst of frames on one
- * path that crosses the stack as one skb: the head carries the addresses, the
- * members hang in its frag_list (SKB_GSO_FRAGLIST), each complete with its own
- * headers.  Frames are allocated, filled by frame.c and committed one by one;
- * the send function hands the train to IP.
+ * A path is where the packets of one QP go.
  */
 #ifndef SROCE_NET_H
 #define SROCE_NET_H
@@ -24,10 +20,6 @@ struct socket;
 
 /* Bytes of IPv6 and UDP header, the longest there is in front of a BTH. */
 #define SROCE_L3_MAX_BYTES	48
-
-/* Frames and UDP payload bytes of a train (UDP_MAX_SEGMENTS; 16-bit lengths). */
-#define SROCE_TRAIN_FRAMES	128
-#define SROCE_TRAIN_BYTES	64000
 
 /**
  * struct sroce_path - where the packets of a QP go
@@ -56,34 +48,6 @@ struct sroce_path {
 };
 
 /**
- * struct sroce_train - frames of one path on their way out
- * @path: where they go
- * @dst: route, referenced while a train is being built
- * @head: first frame, NULL while the train is empty
- * @last: last member of the frag_list
- * @cur: frame allocated and not yet committed
- * @frames: frames committed
- * @bytes: their UDP payload
- * @head_bytes: UDP payload of the first one
- * @max_frames: frames a train may have
- * @headroom: bytes in front of the transport headers
- * @first_id: IP ID of the first frame; members count on from it
- */
-struct sroce_train {
-	struct sroce_path *path;
-	struct dst_entry *dst;
-	struct sk_buff *head;
-	struct sk_buff *last;
-	struct sk_buff *cur;
-	u32 frames;
-	u32 bytes;
-	u32 head_bytes;
-	u32 max_frames;
-	u32 headroom;
-	u16 first_id;
-};
-
-/**
  * typedef sroce_net_rx_fn - receiver of packets for UDP port 4791
  * @net: namespace it arrived in
  * @skb: the packet or train; network and transport header are set, all frames
@@ -104,12 +68,6 @@ void sroce_net_path_fini(struct sroce_path *path);
 void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 			int ifindex, u16 sport);
 u32 sroce_net_path_queued(const struct sroce_path *path);
-
-void sroce_net_train_init(struct sroce_train *t, struct sroce_path *path);
-bool sroce_net_train_full(const struct sroce_train *t, u32 bytes);
-void *sroce_net_frame_alloc(struct sroce_train *t, u32 bytes, u16 id);
-void sroce_net_frame_commit(struct sroce_train *t);
-void sroce_net_frame_abort(struct sroce_train *t);
-int sroce_net_train_send(struct sroce_train *t);
+struct dst_entry *sroce_net_route(struct sroce_path *path);
 
 #endif /* SROCE_NET_H */

@@ -10,12 +10,13 @@
 #include "req.h"
 
 #include "engine.h"
+#include "mr.h"
 #include "frame.h"
-#include "net.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
 #include "proto/psn.h"
 #include "proto/wire.h"
+#include "train.h"
 #include "txq.h"
 
 #include <linux/ktime.h>
@@ -57,7 +58,7 @@ static void hold(struct sroce_qp *qp, const struct run *run)
 /* Send the train; false when the stack dropped it and the window went back. */
 static bool flush(struct sroce_qp *qp, struct run *run)
 {
-	if (likely(!sroce_net_train_send(&run->train)))
+	if (likely(!sroce_train_send(&run->train)))
 		return true;
 	if (sroce_window_lost(&qp->tx.window, run->train_psn, run->now_ns) ==
 	    SROCE_RW_RESEND)
@@ -71,7 +72,7 @@ static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes)
 {
 	if (run->frames >= SROCE_RUN_FRAMES)
 		return STEP_AGAIN;
-	if (sroce_net_train_full(&run->train, bytes)) {
+	if (sroce_train_full(&run->train, bytes)) {
 		if (!flush(qp, run) || sroce_sched_tx_blocked(qp))
 			return STEP_STOP;
 	}
@@ -396,7 +397,7 @@ bool sroce_req_run(struct sroce_qp *qp)
 	}
 	if (tx->hold_ns || sroce_sched_tx_blocked(qp))
 		return false;
-	sroce_net_train_init(&run.train, &qp->path);
+	sroce_train_init(&run.train, &qp->path);
 	while (step == STEP_ON)
 		step = send_next(qp, &run);
 	if (!flush(qp, &run))

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder: from request packets to memory, completions and responses.
+ * The responder: from request packets to memory and completions.
  *
- * Owns the expected PSN, the message in progress, what is remembered of READs
- * and atomics, and the order of responses.  A request is a list of checks that
- * each return a verdict; one table says what a verdict means.  Responses wait in
- * a queue behind READs still streaming, so they leave in request order.  Runs
- * under rx.lock in softirq, called by rx.c and through sched.c; the flush in
- * process context.  Must not know the requester.
+ * Owns the expected PSN and the message in progress.  A request is a list of
+ * checks that each return a verdict; one table says what a verdict means.  What
+ * has to be answered goes to answer.c.  Runs under rx.lock in softirq, called by
+ * rx.c; the flush in process context.  Must not know the requester.
  */
 #include "resp.h"
 
+#include "answer.h"
 #include "engine.h"
-#include "frame.h"
-#include "net.h"
+#include "mr.h"
 #include "proto/access.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
 #include "proto/psn.h"
 #include "proto/wire.h"
+#include "sgl.h"
 
 /* --- completions and verdicts --------------------------------------------- */
 
@@ -99,14 +98,6 @@ static void count_verdict(struct sroce_qp *qp, enum sroce_verdict v)
 		sroce_stat_inc(qp->dev, RESP_REM_ACCESS);
 }
 
-static void nak(struct sroce_rx *rx, u8 syndrome, u32 psn)
-{
-	rx->nak_due = true;
-	rx->nak_sent = true;
-	rx->nak_syndrome = syndrome;
-	rx->nak_psn = psn;
-}
-
 /* Do what the fault table says about @v. */
 static void reject(struct sroce_qp *qp, const struct sroce_hdr *h,
 		   enum sroce_verdict v)
@@ -116,9 +107,9 @@ static void reject(struct sroce_qp *qp, const struct sroce_hdr *h,
 
 	count_verdict(qp, v);
 	if (fault->syndrome == SROCE_AETH_RNR)
-		nak(rx, SROCE_AETH_RNR | qp->rnr_timer, rx->epsn);
+		sroce_answer_nak(rx, SROCE_AETH_RNR | qp->rnr_timer, rx->epsn);
 	else if (fault->syndrome != SROCE_AETH_NONE)
-		nak(rx, fault->syndrome, rx->epsn);
+		sroce_answer_nak(rx, fault->syndrome, rx->epsn);
 	if (fault->wc != SROCE_WC_SUCCESS && rx->rwqe_held)
 		complete_rwqe(qp, h, wc_status[fault->wc]);
 	else
@@ -127,87 +118,7 @@ static void reject(struct sroce_qp *qp, const struct sroce_hdr *h,
 		rx->fatal_after_nak = true;
 }
 
-/* --- answers to READs and atomics ------------------------------------------ */
-
-static u32 read_psns(const struct sroce_qp *qp, u32 bytes)
-{
-	return bytes ? ((bytes - 1) >> qp->pmtu_shift) + 1 : 1;
-}
-
-static bool fifo_full(const struct sroce_rx *rx)
-{
-	return rx->fifo_head - rx->fifo_tail >= rx->fifo_n;
-}
-
-static void fifo_add(struct sroce_rx *rx, const struct sroce_rsp *rsp)
-{
-	rx->fifo[rx->fifo_head++ & (rx->fifo_n - 1)] = *rsp;
-}
-
-static void remember(struct sroce_rx *rx, const struct sroce_rsp *rsp)
-{
-	rx->mem[rx->mem_head] = *rsp;
-	rx->mem_head = (rx->mem_head + 1) % rx->mem_n;
-	fifo_add(rx, rsp);
-}
-
-static const struct sroce_rsp *recall(const struct sroce_rx *rx, u32 psn)
-{
-	const struct sroce_rsp *r;
-	u32 i;
-
-	for (i = 0; i < rx->mem_n; i++) {
-		r = &rx->mem[i];
-		if (r->valid && sroce_psn_dist(r->first_psn, psn) < r->npsn)
-			return r;
-	}
-	return NULL;
-}
-
-/* Is an answer to @psn still in the queue, with nothing of it sent yet? */
-static bool is_queued(const struct sroce_rx *rx, u32 psn)
-{
-	const struct sroce_rsp *r;
-	u32 i;
-
-	for (i = rx->fifo_tail; i != rx->fifo_head; i++) {
-		r = &rx->fifo[i & (rx->fifo_n - 1)];
-		if (r->first_psn == psn && !r->next)
-			return true;
-	}
-	return false;
-}
-
-/* A READ seen before asks for all or the rest of what it was promised. */
-static void replay_read(struct sroce_qp *qp, const struct sroce_hdr *h)
-{
-	const struct sroce_rsp *r = recall(&qp->rx, h->psn);
-	struct sroce_rsp again;
-	u32 npsn, skip;
-
-	if (!r || r->kind != SROCE_RSP_READ || r->rkey != h->rkey)
-		return;
-	skip = sroce_psn_dist(r->first_psn, h->psn);
-	npsn = read_psns(qp, h->dmalen);
-	if (skip + npsn > r->npsn ||
-	    !sroce_access_range_ok(r->va, r->length, h->va, h->dmalen))
-		return;
-	again = *r;
-	again.first_psn = h->psn;
-	again.npsn = npsn;
-	again.next = 0;
-	again.va = h->va;
-	again.length = h->dmalen;
-	fifo_add(&qp->rx, &again);
-}
-
-static void replay_atomic(struct sroce_qp *qp, const struct sroce_hdr *h)
-{
-	const struct sroce_rsp *r = recall(&qp->rx, h->psn);
-
-	if (r && r->kind == SROCE_RSP_ATOMIC)
-		fifo_add(&qp->rx, r);
-}
+/* --- checks ---------------------------------------------------------------- */
 
 /*
  * A duplicate is answered and never executed (IBA 9.7.5.1.3): what it wrote may
@@ -222,15 +133,13 @@ static void duplicate(struct sroce_qp *qp, const struct sroce_hdr *h)
 		rx->ack_due = true;
 		return;
 	}
-	if (fifo_full(rx) || is_queued(rx, h->psn))
+	if (sroce_answer_full(rx) || sroce_answer_pending(rx, h->psn))
 		return;
 	if (h->info->flags & SROCE_OPF_READ)
-		replay_read(qp, h);
+		sroce_answer_replay_read(qp, h);
 	else
-		replay_atomic(qp, h);
+		sroce_answer_replay_atomic(qp, h);
 }
-
-/* --- checks ---------------------------------------------------------------- */
 
 static enum sroce_verdict check_psn(struct sroce_qp *qp,
 				    const struct sroce_hdr *h)
@@ -420,7 +329,7 @@ static enum sroce_verdict do_read(struct sroce_qp *qp,
 
 	if (h->dmalen > SROCE_MAX_MSG_BYTES)
 		return SROCE_V_INV_REQ;
-	if (fifo_full(rx))
+	if (sroce_answer_full(rx))
 		return SROCE_V_DROP;
 	if (h->dmalen) {
 		mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, h->rkey,
@@ -431,9 +340,9 @@ static enum sroce_verdict do_read(struct sroce_qp *qp,
 		sroce_mr_put(mr);
 	}
 	sroce_stat_inc(qp->dev, RX_READ);
-	rsp.npsn = read_psns(qp, h->dmalen);
+	rsp.npsn = sroce_answer_psns(qp, h->dmalen);
 	rsp.msn = (rx->msn + 1) & SROCE_PSN_MASK;
-	remember(rx, &rsp);
+	sroce_answer_remember(rx, &rsp);
 	/* the caller adds one for the request itself */
 	rx->epsn = sroce_psn_add(rx->epsn, rsp.npsn - 1);
 	return SROCE_V_OK;
@@ -455,7 +364,7 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 
 	if (h->va & (sizeof(u64) - 1))
 		return SROCE_V_INV_REQ;
-	if (fifo_full(rx))
+	if (sroce_answer_full(rx))
 		return SROCE_V_DROP;
 	mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, h->rkey,
 				 IB_ACCESS_REMOTE_ATOMIC, h->va, sizeof(u64));
@@ -470,7 +379,7 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 	if (err)
 		return SROCE_V_INV_REQ;
 	sroce_stat_inc(qp->dev, RX_ATOMIC);
-	remember(rx, &rsp);
+	sroce_answer_remember(rx, &rsp);
 	return SROCE_V_OK;
 }
 
@@ -538,7 +447,7 @@ void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 		reject(qp, &f->h, v);
 	if (unlikely(!READ_ONCE(qp->dev->knobs.coalesce_acks)) &&
 	    (rx->ack_due || rx->nak_due))
-		sroce_resp_run(qp);
+		sroce_answer_run(qp);
 }
 
 /**
@@ -556,179 +465,6 @@ void sroce_resp_pause(struct sroce_qp *qp)
 	if (rx->ack_due || rx->nak_due || rx->fifo_head != rx->fifo_tail ||
 	    rx->fatal_after_nak)
 		set_bit(SROCE_EV_RX, &qp->events);
-}
-
-/* --- responses ------------------------------------------------------------- */
-
-/**
- * struct run - one burst of responses
- * @train: what is being filled
- * @frames: frames sent so far
- */
-struct run {
-	struct sroce_train train;
-	u32 frames;
-};
-
-static int add_response(struct sroce_qp *qp, struct run *run,
-			struct sroce_hdr *h, const struct sroce_src *src,
-			u32 payload)
-{
-	u32 hdr_bytes = sroce_opcode_info(h->opcode)->hdr_bytes;
-
-	if (sroce_net_train_full(&run->train,
-				 sroce_frame_bytes(hdr_bytes, payload)))
-		sroce_net_train_send(&run->train);
-	h->dqpn = qp->dqpn;
-	h->pkey = qp->pkey;
-	h->mig = true;
-	run->frames++;
-	return sroce_frame_add(&run->train, h, hdr_bytes, src, payload);
-}
-
-static u8 read_opcode(u32 idx, u32 npsn)
-{
-	if (npsn == 1)
-		return SROCE_OPCODE_RC_READ_RESP_ONLY;
-	if (!idx)
-		return SROCE_OPCODE_RC_READ_RESP_FIRST;
-	if (idx + 1 == npsn)
-		return SROCE_OPCODE_RC_READ_RESP_LAST;
-	return SROCE_OPCODE_RC_READ_RESP_MIDDLE;
-}
-
-/* Stop answering: the memory is gone. */
-static void abandon(struct sroce_qp *qp, u32 psn)
-{
-	struct sroce_rx *rx = &qp->rx;
-
-	rx->fifo_tail = rx->fifo_head;
-	nak(rx, SROCE_AETH_NAK_OP, psn);
-	rx->fatal_after_nak = true;
-	raise(qp, SROCE_EVENT_QP_ACCESS_ERR);
-}
-
-/* Send packets of a READ's answer; true when all of it is sent. */
-static bool stream_read(struct sroce_qp *qp, struct run *run,
-			struct sroce_rsp *r)
-{
-	u32 at = r->next << qp->pmtu_shift;
-	struct sroce_src src = {};
-	u32 n;
-
-	if (r->length) {
-		src.mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, r->rkey,
-					     IB_ACCESS_REMOTE_READ, r->va + at,
-					     r->length - at);
-		if (!src.mr) {
-			abandon(qp, sroce_psn_add(r->first_psn, r->next));
-			return false;
-		}
-	}
-	for (; r->next < r->npsn && run->frames < SROCE_RUN_FRAMES; r->next++) {
-		struct sroce_hdr h = {
-			.opcode = read_opcode(r->next, r->npsn),
-			.psn = sroce_psn_add(r->first_psn, r->next),
-			.syndrome = SROCE_AETH_ACK_NO_CREDITS,
-			.msn = r->msn,
-		};
-
-		n = min(qp->pmtu, r->length - at);
-		src.va = r->va + at;
-		if (sroce_net_train_full(&run->train,
-					 sroce_frame_bytes(SROCE_MAX_HDR_BYTES,
-							   n))) {
-			sroce_net_train_send(&run->train);
-			if (sroce_sched_rx_blocked(qp))
-				break;
-		}
-		/* a frame that cannot be built is a lost one */
-		if (add_response(qp, run, &h, &src, n))
-			sroce_stat_inc(qp->dev, SEND_ERR);
-		at += n;
-	}
-	if (src.mr)
-		sroce_mr_put(src.mr);
-	return r->next == r->npsn;
-}
-
-static bool send_atomic(struct sroce_qp *qp, struct run *run,
-			const struct sroce_rsp *r)
-{
-	struct sroce_hdr h = {
-		.opcode = SROCE_OPCODE_RC_ATOMIC_ACK,
-		.psn = r->first_psn,
-		.syndrome = SROCE_AETH_ACK_NO_CREDITS,
-		.msn = r->msn,
-		.atomic_orig = r->orig,
-	};
-	struct sroce_src src = {};
-
-	if (add_response(qp, run, &h, &src, 0))
-		sroce_stat_inc(qp->dev, SEND_ERR);
-	return true;
-}
-
-/* The ACK or NAK behind all answers. */
-static void send_aeth(struct sroce_qp *qp, struct run *run)
-{
-	struct sroce_rx *rx = &qp->rx;
-	struct sroce_hdr h = {
-		.opcode = SROCE_OPCODE_RC_ACK,
-		.psn = sroce_psn_add(rx->epsn, -1),
-		.syndrome = SROCE_AETH_ACK_NO_CREDITS,
-		.msn = rx->msn,
-	};
-	struct sroce_src src = {};
-
-	if (rx->nak_due) {
-		h.psn = rx->nak_psn;
-		h.syndrome = rx->nak_syndrome;
-		if ((h.syndrome & SROCE_AETH_KIND_MASK) == SROCE_AETH_RNR)
-			sroce_stat_inc(qp->dev, SENT_RNR);
-	}
-	rx->ack_due = false;
-	rx->nak_due = false;
-	if (add_response(qp, run, &h, &src, 0))
-		sroce_stat_inc(qp->dev, SEND_ERR);
-}
-
-/**
- * sroce_resp_run() - send the responses that are due, in request order
- * @qp: the QP, rx.lock held
- *
- * Context: Bottom halves off.
- * Return: true when the budget ended before the work did.
- */
-bool sroce_resp_run(struct sroce_qp *qp)
-{
-	struct sroce_rx *rx = &qp->rx;
-	struct sroce_rsp *r;
-	struct run run;
-	bool done = true;
-
-	lockdep_assert_held(&rx->lock);
-	if (!sroce_qpstate_can_requests(rx->state))
-		return false;
-	if (rx->fifo_tail != rx->fifo_head && sroce_sched_rx_blocked(qp))
-		return false;
-	run.frames = 0;
-	sroce_net_train_init(&run.train, &qp->path);
-	while (done && rx->fifo_tail != rx->fifo_head) {
-		r = &rx->fifo[rx->fifo_tail & (rx->fifo_n - 1)];
-		if (r->kind == SROCE_RSP_READ)
-			done = stream_read(qp, &run, r);
-		else
-			done = send_atomic(qp, &run, r);
-		if (done)
-			rx->fifo_tail++;
-	}
-	if (rx->fifo_tail == rx->fifo_head && (rx->ack_due || rx->nak_due))
-		send_aeth(qp, &run);
-	sroce_net_train_send(&run.train);
-	if (rx->fatal_after_nak && rx->fifo_tail == rx->fifo_head)
-		sroce_sched_fatal_rx(qp);
-	return run.frames >= SROCE_RUN_FRAMES;
 }
 
 /**

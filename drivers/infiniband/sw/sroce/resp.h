@@ -12,7 +12,6 @@ struct sroce_qp;
 
 void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f);
 void sroce_resp_pause(struct sroce_qp *qp);
-bool sroce_resp_run(struct sroce_qp *qp);
 u32 sroce_resp_flush(struct sroce_qp *qp, u32 budget);
 
 #endif /* SROCE_RESP_H */

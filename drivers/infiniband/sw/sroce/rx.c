@@ -264,7 +264,7 @@ static void rx_one(struct batch *b, struct net *net, const struct sk_buff *skb,
 	w.bytes = end - w.bth;
 	if (!gso) {
 		/* Ethernet pads short packets: UDP says where this one ends */
-		udp_bytes = ntohs(uh->len);
+		udp_bytes = udp_get_len_short(uh);
 		if (udp_bytes < sizeof(*uh) ||
 		    udp_bytes - sizeof(*uh) > w.bytes) {
 			sroce_net_count_drop(net, SROCE_STAT_DROP_LENGTH);

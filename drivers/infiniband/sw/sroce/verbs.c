@@ -17,6 +17,7 @@
 #include "dev.h"
 #include "mr.h"
 #include "qp.h"
+#include "qpmod.h"
 #include "ring.h"
 #include "stats.h"
 
@@ -264,7 +265,7 @@ static const struct ib_device_ops verbs_ops = {
 	.mmap = sroce_ring_mmap,
 	.mmap_free = sroce_ring_mmap_free,
 	.modify_ah = sroce_ah_modify,
-	.modify_qp = sroce_qp_modify,
+	.modify_qp = sroce_qpmod_modify,
 	.peek_cq = sroce_cq_peek,
 	.poll_cq = sroce_cq_poll,
 	.post_recv = sroce_qp_post_recv,

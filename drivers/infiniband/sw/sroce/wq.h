@@ -13,9 +13,9 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "mr.h"
 #include "proto/opcode.h"
 #include "ring.h"
+#include "sgl.h"
 
 static_assert(sizeof(struct rxe_send_wqe) == 208);
 static_assert(offsetof(struct rxe_send_wqe, dma) == 184);

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scatter/gather walks: the bytes of a message, piece by piece.
+ *
+ * Owns where a walk stands and which region it holds.  Runs with bottom halves
+ * off, called by frame.c and the roles under their QP lock.  Must not know
+ * packets or WQEs.
+ */
+#include "sgl.h"
+
+#include "mr.h"
+
+#include <linux/errno.h>
+#include <linux/minmax.h>
+
+/**
+ * sroce_sgl_init() - start a walk over the pieces of a message
+ * @sgl: the walk
+ * @dev: the device
+ * @pd: protection domain of the QP
+ * @sge: the pieces, in kernel memory that outlives the walk
+ * @num_sge: how many
+ * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
+ *
+ * Context: Any.
+ */
+void sroce_sgl_init(struct sroce_sgl *sgl, struct sroce_dev *dev,
+		    struct ib_pd *pd, const struct sroce_sge *sge, u32 num_sge,
+		    int access)
+{
+	*sgl = (struct sroce_sgl) {
+		.dev = dev,
+		.pd = pd,
+		.sge = sge,
+		.num_sge = num_sge,
+		.access = access,
+	};
+}
+
+/**
+ * sroce_sgl_seek() - continue somewhere else
+ * @sgl: the walk
+ * @bytes: distance from the start of the message
+ *
+ * Context: As for sroce_sgl_read().
+ * Return: 0, or -EFAULT behind the end of the message.
+ */
+int sroce_sgl_seek(struct sroce_sgl *sgl, u64 bytes)
+{
+	u32 i = 0;
+
+	while (i < sgl->num_sge && bytes >= sgl->sge[i].length)
+		bytes -= sgl->sge[i++].length;
+	if (i != sgl->idx)
+		sroce_sgl_fini(sgl);
+	sgl->idx = i;
+	sgl->off = bytes;
+	return i == sgl->num_sge && bytes ? -EFAULT : 0;
+}
+
+/*
+ * Step over finished and empty pieces and hold the region of the next.  The
+ * whole piece is checked at once, as hardware does.
+ */
+static int next_piece(struct sroce_sgl *sgl)
+{
+	const struct sroce_sge *sge;
+
+	while (sgl->idx < sgl->num_sge &&
+	       sgl->off >= sgl->sge[sgl->idx].length) {
+		sroce_sgl_fini(sgl);
+		sgl->idx++;
+		sgl->off = 0;
+	}
+	if (sgl->idx == sgl->num_sge)
+		return -EFAULT;
+	if (sgl->mr)
+		return 0;
+	sge = &sgl->sge[sgl->idx];
+	sgl->mr = sroce_mr_get_local(sgl->dev, sgl->pd, sge->lkey,
+				     sgl->access, sge->addr, sge->length);
+	return sgl->mr ? 0 : -EFAULT;
+}
+
+/**
+ * sroce_sgl_read() - copy the next bytes of a message out of its pieces
+ * @sgl: the walk
+ * @dst: kernel memory
+ * @bytes: how many
+ *
+ * Context: Softirq or process; bottom halves off until sroce_sgl_fini().
+ * Return: 0, or -EFAULT when a piece is not allowed or the pieces end.
+ */
+int sroce_sgl_read(struct sroce_sgl *sgl, void *dst, u32 bytes)
+{
+	const struct sroce_sge *sge;
+	u32 n;
+	int err;
+
+	while (bytes) {
+		err = next_piece(sgl);
+		if (err)
+			return err;
+		sge = &sgl->sge[sgl->idx];
+		n = min(bytes, sge->length - sgl->off);
+		err = sroce_mr_read(sgl->mr, sge->addr + sgl->off, dst, n);
+		if (err)
+			return err;
+		sgl->off += n;
+		dst += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+/**
+ * sroce_sgl_write() - copy the next bytes of a message into its pieces
+ * @sgl: the walk
+ * @src: kernel memory
+ * @bytes: how many
+ *
+ * Context: Softirq or process; bottom halves off until sroce_sgl_fini().
+ * Return: 0, or -EFAULT when a piece is not allowed or the pieces end.
+ */
+int sroce_sgl_write(struct sroce_sgl *sgl, const void *src, u32 bytes)
+{
+	const struct sroce_sge *sge;
+	u32 n;
+	int err;
+
+	while (bytes) {
+		err = next_piece(sgl);
+		if (err)
+			return err;
+		sge = &sgl->sge[sgl->idx];
+		n = min(bytes, sge->length - sgl->off);
+		err = sroce_mr_write(sgl->mr, sge->addr + sgl->off, src, n);
+		if (err)
+			return err;
+		sgl->off += n;
+		src += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+/**
+ * sroce_sgl_fini() - end a section of a walk
+ * @sgl: the walk; it may go on where it stands in a later section
+ *
+ * Context: Any.
+ */
+void sroce_sgl_fini(struct sroce_sgl *sgl)
+{
+	if (sgl->mr)
+		sroce_mr_put(sgl->mr);
+	sgl->mr = NULL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Trains: bursts of frames that cross the stack as one skb.
+ *
+ * The head carries the addresses, the members hang in its frag_list
+ * (SKB_GSO_FRAGLIST), each complete with its own headers.  Frames are allocated,
+ * filled by frame.c and committed one by one; the send function hands the train
+ * to IP.
+ */
+#ifndef SROCE_TRAIN_H
+#define SROCE_TRAIN_H
+
+#include <linux/types.h>
+
+struct dst_entry;
+struct sk_buff;
+struct sroce_path;
+
+/* Frames and UDP payload bytes of a train (UDP_MAX_SEGMENTS; 16-bit lengths). */
+#define SROCE_TRAIN_FRAMES	128
+#define SROCE_TRAIN_BYTES	64000
+
+/**
+ * struct sroce_train - frames of one path on their way out
+ * @path: where they go
+ * @dst: route, referenced while a train is being built
+ * @head: first frame, NULL while the train is empty
+ * @last: last member of the frag_list
+ * @cur: frame allocated and not yet committed
+ * @frames: frames committed
+ * @bytes: their UDP payload
+ * @head_bytes: UDP payload of the first one
+ * @max_frames: frames a train may have
+ * @headroom: bytes in front of the transport headers
+ * @first_id: IP ID of the first frame; members count on from it
+ */
+struct sroce_train {
+	struct sroce_path *path;
+	struct dst_entry *dst;
+	struct sk_buff *head;
+	struct sk_buff *last;
+	struct sk_buff *cur;
+	u32 frames;
+	u32 bytes;
+	u32 head_bytes;
+	u32 max_frames;
+	u32 headroom;
+	u16 first_id;
+};
+
+void sroce_train_init(struct sroce_train *t, struct sroce_path *path);
+bool sroce_train_full(const struct sroce_train *t, u32 bytes);
+void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id);
+void sroce_train_commit(struct sroce_train *t);
+void sroce_train_abort(struct sroce_train *t);
+int sroce_train_send(struct sroce_train *t);
+void sroce_train_exit(void);
+
+#endif /* SROCE_TRAIN_H */
