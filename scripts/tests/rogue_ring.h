@@ -9,6 +9,7 @@
 #define SROCE_ROGUE_RING_H
 
 #include "pair.h"
+#include <rdma/ib_user_verbs.h>
 
 /* The ring's header and the request's layout, from the rxe user ABI. */
 #define RING_LOG2 0
@@ -42,6 +43,8 @@ struct rogue {
 	struct pair p;
 	struct ring ring[RINGS];	/* of end a */
 };
+
+static uint64_t doorbells, doorbells_heard;
 
 /* ---- finding the rings ---- */
 
@@ -149,11 +152,29 @@ static volatile uint8_t *slot(struct ring *r, uint32_t i)
 	return r->base + RING_DATA + ((size_t)(i & r->mask) << r->log2);
 }
 
+/* The command the provider writes to say "look at the ring". */
 static void doorbell(struct rogue *g)
 {
-	struct ibv_send_wr *bad;
+	struct ib_uverbs_post_send_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_send cmd;
+	} msg = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_POST_SEND,
+			.in_words = sizeof(msg) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = g->p.a.qp->handle,
+			.wqe_size = sizeof(struct ibv_send_wr),
+		},
+	};
 
-	ibv_post_send(g->p.a.qp, NULL, &bad);
+	doorbells++;
+	if (write(dev_a.ctx->cmd_fd, &msg, sizeof(msg)) == sizeof(msg))
+		doorbells_heard++;
 }
 
 static void put32(volatile uint8_t *w, size_t off, uint32_t v)
@@ -214,7 +235,8 @@ static int some_opcode(void)
 		IBV_WR_LOCAL_INV, IBV_WR_SEND_WITH_INV,
 	};
 
-	return ops[tl_rand_in(0, ARRAY_SIZE(ops) - 1)];
+	/* the last two invalidate, which ends the queue pair */
+	return ops[tl_rand_in(0, ARRAY_SIZE(ops) - (tl_chance(5) ? 1 : 3))];
 }
 
 static void publish(struct rogue *g, uint32_t n)
