@@ -176,7 +176,7 @@ static int add_response(struct sroce_qp *qp, struct run *run,
 	u32 hdr_bytes = sroce_opcode_info(h->opcode)->hdr_bytes;
 
 	if (sroce_train_full(&run->train,
-				 sroce_frame_bytes(hdr_bytes, payload)))
+			     sroce_frame_bytes(hdr_bytes, payload)))
 		sroce_train_send(&run->train);
 	h->dqpn = qp->dqpn;
 	h->pkey = qp->pkey;
@@ -235,8 +235,8 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 		n = min(qp->pmtu, r->length - at);
 		src.va = r->va + at;
 		if (sroce_train_full(&run->train,
-					 sroce_frame_bytes(SROCE_MAX_HDR_BYTES,
-							   n))) {
+				     sroce_frame_bytes(SROCE_MAX_HDR_BYTES,
+						       n))) {
 			sroce_train_send(&run->train);
 			if (sroce_sched_rx_blocked(qp))
 				break;

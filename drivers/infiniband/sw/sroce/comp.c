@@ -318,9 +318,8 @@ static struct sroce_swqe *answered(struct sroce_qp *qp,
 	struct sroce_swqe *w, *oldest;
 	u32 idx;
 
-	if (!in_window(win, f->h.psn) ||
-	    !(w = sroce_txq_find(qp, f->h.psn, &idx)) ||
-	    !(w->flags & SROCE_SWQE_RD_ATOMIC)) {
+	w = in_window(win, f->h.psn) ? sroce_txq_find(qp, f->h.psn, &idx) : NULL;
+	if (!w || !(w->flags & SROCE_SWQE_RD_ATOMIC)) {
 		sroce_stat_inc(qp->dev, DROP_GHOST);
 		return NULL;
 	}

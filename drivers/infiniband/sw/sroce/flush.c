@@ -28,7 +28,8 @@ static void flush_sq(struct sroce_qp *qp)
 	u32 n;
 
 	do {
-		spin_lock_bh(&qp->tx.lock);
+		local_bh_disable();
+		spin_lock(&qp->tx.lock);
 		n = qp->tx.state == SROCE_QPS_ERR ?
 			sroce_comp_flush(qp, FLUSH_CHUNK) : 0;
 		sroce_sched_tx_end(qp);
@@ -42,7 +43,8 @@ static u32 flush_rq(struct sroce_qp *qp)
 	u32 n, total = 0;
 
 	do {
-		spin_lock_bh(&qp->rx.lock);
+		local_bh_disable();
+		spin_lock(&qp->rx.lock);
 		n = qp->rx.state == SROCE_QPS_ERR ?
 			sroce_resp_flush(qp, FLUSH_CHUNK) : 0;
 		sroce_sched_rx_end(qp);

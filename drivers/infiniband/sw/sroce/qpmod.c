@@ -33,6 +33,34 @@ static int check_mtu(const struct sroce_qp *qp, enum ib_mtu mtu)
 	return mtu > port.active_mtu ? -EINVAL : 0;
 }
 
+/* Attributes that are plain numbers, and their largest values. */
+static int check_ranges(const struct ib_qp_attr *attr, int mask)
+{
+	const struct {
+		int mask;
+		u32 value;
+		u32 max;
+	} rows[] = {
+		{ IB_QP_PKEY_INDEX, attr->pkey_index, 0 },
+		{ IB_QP_PORT, attr->port_num - 1U, 0 },
+		{ IB_QP_DEST_QPN, attr->dest_qp_num, 0xffffff },
+		{ IB_QP_MAX_QP_RD_ATOMIC, attr->max_rd_atomic,
+		  SROCE_MAX_RD_ATOM },
+		{ IB_QP_MAX_DEST_RD_ATOMIC, attr->max_dest_rd_atomic,
+		  SROCE_MAX_RD_ATOM },
+		{ IB_QP_TIMEOUT, attr->timeout, 31 },
+		{ IB_QP_RETRY_CNT, attr->retry_cnt, 7 },
+		{ IB_QP_RNR_RETRY, attr->rnr_retry, 7 },
+		{ IB_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 31 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		if ((mask & rows[i].mask) && rows[i].value > rows[i].max)
+			return -EINVAL;
+	return 0;
+}
+
 static int check_attr(const struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
 {
@@ -40,32 +68,15 @@ static int check_attr(const struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_ALT_PATH)
 		return -EOPNOTSUPP;
-	if ((mask & IB_QP_PORT) && attr->port_num != 1)
-		return -EINVAL;
-	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index)
-		return -EINVAL;
 	if ((mask & IB_QP_AV) &&
 	    attr->ah_attr.type != RDMA_AH_ATTR_TYPE_ROCE)
 		return -EINVAL;
 	if ((mask & IB_QP_PATH_MTU) && check_mtu(qp, attr->path_mtu))
 		return -EINVAL;
-	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
-		return -EINVAL;
-	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
-	    attr->max_rd_atomic > SROCE_MAX_RD_ATOM)
-		return -EINVAL;
-	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > SROCE_MAX_RD_ATOM)
-		return -EINVAL;
-	if (((mask & IB_QP_TIMEOUT) && attr->timeout > 31) ||
-	    ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7) ||
-	    ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7) ||
-	    ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31))
-		return -EINVAL;
 	if ((mask & IB_QP_PATH_MIG_STATE) &&
 	    attr->path_mig_state != IB_MIG_MIGRATED)
 		return -EINVAL;
-	return 0;
+	return check_ranges(attr, mask);
 }
 
 /**

@@ -10,13 +10,14 @@
  */
 #include "rx.h"
 
-#include "compat.h"
 #include "comp.h"
 #include "engine.h"
 #include "frame.h"
 #include "proto/opcode.h"
 #include "proto/wire.h"
 #include "resp.h"
+
+#include "compat.h"
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -122,7 +123,7 @@ static bool addr_ok(const struct sroce_qp *qp, const void *l3, bool v6)
 {
 	const struct sroce_av *av = &qp->path.av;
 
-	if (!qp->path.hdr_bytes || v6 != (av->l3 == SROCE_L3_IPV6))
+	if (!qp->path.hdr_bytes || (av->l3 == SROCE_L3_IPV6) != v6)
 		return false;
 	if (v6) {
 		const struct ipv6hdr *ip6 = l3;
@@ -264,7 +265,7 @@ static void rx_one(struct batch *b, struct net *net, const struct sk_buff *skb,
 	w.bytes = end - w.bth;
 	if (!gso) {
 		/* Ethernet pads short packets: UDP says where this one ends */
-		udp_bytes = udp_get_len_short(uh);
+		udp_bytes = ntohs(uh->len);
 		if (udp_bytes < sizeof(*uh) ||
 		    udp_bytes - sizeof(*uh) > w.bytes) {
 			sroce_net_count_drop(net, SROCE_STAT_DROP_LENGTH);

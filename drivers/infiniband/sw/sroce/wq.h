@@ -122,6 +122,7 @@ struct sroce_sq {
  * @wr_id: the poster's cookie
  * @length: bytes it can take
  * @num_sge: pieces
+ * @reserved: aligns @sge
  * @sge: the pieces
  */
 struct sroce_rwqe {
