@@ -355,7 +355,7 @@ static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
  *	for path migration and rate limits, -ENOMEM; nothing is changed then.
  */
 int sroce_qpmod_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		    struct ib_udata *udata)
+		       struct ib_udata *udata)
 {
 	struct sroce_qp *qp = to_sroce_qp(ibqp);
 	int err;

@@ -123,7 +123,7 @@ static bool addr_ok(const struct sroce_qp *qp, const void *l3, bool v6)
 {
 	const struct sroce_av *av = &qp->path.av;
 
-	if (!qp->path.hdr_bytes || (av->l3 == SROCE_L3_IPV6) != v6)
+	if (!qp->path.hdr_bytes || av->l3 != (v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4))
 		return false;
 	if (v6) {
 		const struct ipv6hdr *ip6 = l3;
