@@ -391,7 +391,7 @@ static void usage(void)
 	       " -q queue pairs  -n operations per end  -t seconds\n"
 	       " -s seed  -e events  -M longest message  -g SGEs  -d depth\n"
 	       " -r %% of receives posted late  -T ACK timeout code\n"
-	       " -c traffic class  -1 one way  -w no-progress limit, s\n"
+	       " -R RNR timer code  -c traffic class  -1 one way  -w no-progress limit, s\n"
 	       " -x N break a byte after N rounds\n -L limit of the program, s  -o operations, any of:\n");
 	for (k = 0; k < OP_KINDS; k++)
 		printf(" %s", kinds[k].name);
@@ -420,7 +420,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "f:A:B:m:q:n:t:s:eM:g:d:r:T:c:1w:L:o:x:"))
+	while ((c = getopt(argc, argv, "f:A:B:m:q:n:t:s:eM:g:d:r:T:c:1w:L:o:x:R:"))
 	       != -1) {
 		switch (c) {
 		case 'f': opt.family = atoi(optarg); break;
@@ -437,6 +437,7 @@ static void parse(int argc, char **argv)
 		case 'd': opt.depth = atoi(optarg); break;
 		case 'r': opt.late = atoi(optarg); break;
 		case 'T': opt.timeout = atoi(optarg); break;
+		case 'R': opt.rnr_timer = atoi(optarg); break;
 		case 'c': opt.tclass = atoi(optarg); break;
 		case '1': opt.one_way = true; break;
 		case 'w': opt.watchdog = atoi(optarg); break;

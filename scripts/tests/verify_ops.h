@@ -116,6 +116,7 @@ static struct {
 	int depth;
 	int late;		/* percent of receives posted late */
 	int timeout;
+	int rnr_timer;
 	int tclass;
 	bool one_way;
 	int limit;
@@ -123,7 +124,8 @@ static struct {
 } opt = {
 	.family = 4, .qps = 1, .count = 200, .seconds = 60, .seed = 1,
 	.ops = (1u << OP_KINDS) - 1, .max = 65536, .watchdog = 20,
-	.max_sge = 32, .depth = 16, .timeout = 14, .limit = 600,
+	.max_sge = 32, .depth = 16, .timeout = 14, .rnr_timer = 12,
+	.limit = 600,
 	.gid = { -1, -1 },
 };
 
@@ -265,6 +267,7 @@ static void connect_pair(struct end *a, struct end *b)
 	}
 	ca.timeout = opt.timeout;
 	ca.tclass = opt.tclass;
+	ca.rnr_timer = opt.rnr_timer;
 	cb = ca;
 	ca.rd_atomic = depths[tl_rand_in(0, 3)];
 	cb.dest_rd_atomic = ca.rd_atomic;
