@@ -81,8 +81,6 @@ for size in 2 4096 1000000; do
 	perf 4 ib_write_lat -s $size -n 5
 	perf 4 ib_read_lat -s $size -n 10
 done
-perf 4 ib_send_lat -a -e -n 5
-perf 4 ib_read_lat -a -e -n 5
 # WRITE has no events in perftest
 for op in send read; do
 	perf 4 ib_${op}_bw -e -s 65536 -n 100

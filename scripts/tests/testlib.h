@@ -340,7 +340,7 @@ static TL_UNUSED struct tl_conn tl_conn_default(void)
 {
 	return (struct tl_conn) {
 		.pmtu = 1024, .access = ACCESS_ALL, .rd_atomic = 16,
-		.dest_rd_atomic = 16, .rnr_timer = 1, .timeout = 14,
+		.dest_rd_atomic = 16, .rnr_timer = 12, .timeout = 14,
 		.retry = 7, .rnr_retry = 7,
 	};
 }
