@@ -10,9 +10,9 @@
 #include "pair.h"
 
 #define HUGE_LEN 0x7fffffffu
-#define SPAN (1ull << 31)
+#define SPAN 0x80000000ull
 #define PERIOD (4u << 20)
-#define TAIL (1u << 20)
+#define TAIL 0x100000u
 
 struct span {
 	uint8_t *at;
@@ -84,8 +84,9 @@ static void huge_case(const char *name, enum ibv_wr_opcode op, int sges)
 	if (!case_begin(name))
 		return;
 	pair_init(&p);
-	p.ca.pmtu = p.cb.pmtu = 4096;
+	p.ca.pmtu = 4096;
 	p.ca.timeout = 18;
+	p.cb = p.ca;
 	pair_make(&p);
 	make_span(&a, &dev_a);
 	make_span(&b, &dev_b);
