@@ -243,7 +243,9 @@ def measure_perftest(item):
     def side(end):
         dev = DEV[end]
         if item["a"] == "siw":
-            return in_ns(end, *words, "-d", dev, "-R")
+            # siw takes the TCP port once per device, so name the device
+            return in_ns(end, *words, "-d", dev, "-R", "--bind_source_ip",
+                         V4[end])
         return in_ns(end, *words, "-d", dev, "-x", str(gid_index(dev)))
 
     with subprocess.Popen(side("b"), stdout=subprocess.DEVNULL,
