@@ -61,6 +61,7 @@ struct sroce_wc_batch {
  * @sq: the send queue
  * @rd_out: READs and atomics sent and not answered
  * @since_ackreq: packets since the last one that asked for an ACK
+ * @tail_probe: send the last packet again and ask for an ACK
  * @fault: a WQE failed locally; no WQE is sent from it on
  * @fault_idx: that WQE; its error completes when all before it are done
  * @probe: the peer had no receive WQE: one packet at a time until it has
@@ -71,6 +72,7 @@ struct sroce_wc_batch {
  * @rd_sgl: walk over the buffer a READ response goes to
  * @rd_psn: PSN @rd_sgl stands at, valid while @rd_sgl.dev is set
  * @hold_ns: nothing is sent before this; 0 when nothing holds
+ * @tail_ns: an ACK is asked for again then; 0 when the last packet asked
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
  * @batch: completions for the send CQ
  */
@@ -81,6 +83,7 @@ struct sroce_tx {
 	struct sroce_sq sq;
 	u32 rd_out;
 	u32 since_ackreq;
+	bool tail_probe;
 	bool fault;
 	bool probe;
 	bool waiting;
@@ -91,6 +94,7 @@ struct sroce_tx {
 	u32 sgl_psn;
 	u32 rd_psn;
 	u64 hold_ns;
+	u64 tail_ns;
 	u64 timer_ns;
 	struct sroce_wc_batch batch;
 };

@@ -24,6 +24,9 @@
 /* An ACK is asked for at least this often, in packets (rdma_rxe expects 64). */
 #define ACKREQ_PACKETS	32
 
+/* A tail nobody was asked to acknowledge is asked about after this, ns. */
+#define TAIL_PROBE_NS	1000000ULL
+
 /**
  * enum step - what sending did
  * @STEP_ON: one WQE is done with, look at the next
@@ -99,20 +102,39 @@ static bool more_follows(const struct sroce_qp *qp)
 	       !(w->send_flags & IB_SEND_FENCE);
 }
 
-static bool want_ack(struct sroce_qp *qp, const struct run *run, bool last,
-		     u32 bytes)
+/*
+ * Is this the end of what there is to send, and somebody waits for it?  Nobody
+ * does for WQEs that are not signaled, as long as the queue does not fill up.
+ */
+static bool end_wanted(const struct sroce_qp *qp, const struct sroce_swqe *w)
+{
+	const struct sroce_sq *sq = &qp->tx.sq;
+
+	if (more_follows(qp))
+		return false;
+	return (w->flags & SROCE_SWQE_SIGNALED) ||
+	       sq->next + 1 != sq->prod || sq->next - sq->tail > sq->max_wr / 4;
+}
+
+static bool want_ack(struct sroce_qp *qp, const struct run *run,
+		     const struct sroce_swqe *w, bool last, u32 bytes)
 {
 	const struct sroce_train *t = &run->train;
 	struct sroce_tx *tx = &qp->tx;
 
-	if (!tx->probe && ++tx->since_ackreq < ACKREQ_PACKETS &&
+	/* a READ or atomic is answered without being asked to be */
+	if (!tx->probe && !tx->tail_probe &&
+	    !(w->flags & SROCE_SWQE_RD_ATOMIC) &&
+	    ++tx->since_ackreq < ACKREQ_PACKETS &&
 	    sroce_window_room(&tx->window) > 1 &&
 	    run->frames + 1 < SROCE_RUN_FRAMES &&
-	    !(last && !more_follows(qp)) &&
+	    !(last && end_wanted(qp, w)) &&
 	    !(t->max_frames > 1 && (t->frames + 1 >= t->max_frames ||
 				    t->bytes + 2 * bytes > SROCE_TRAIN_BYTES)))
 		return false;
 	tx->since_ackreq = 0;
+	tx->tail_ns = 0;
+	tx->tail_probe = false;
 	return true;
 }
 
@@ -179,7 +201,7 @@ static int add_packet(struct sroce_qp *qp, struct run *run,
 		return -EFAULT;
 	h.opcode = opcode;
 	set_headers(qp, w, info->flags, idx, &h);
-	h.ackreq = want_ack(qp, run, last, info->hdr_bytes + payload);
+	h.ackreq = want_ack(qp, run, w, last, info->hdr_bytes + payload);
 	if (payload) {
 		err = seek_payload(qp, w, h.psn, idx << qp->pmtu_shift, &src);
 		if (err)
@@ -353,6 +375,36 @@ static enum step send_next(struct sroce_qp *qp, struct run *run)
 	return step;
 }
 
+/*
+ * What was sent last did not ask for an ACK and nothing came behind it.  The
+ * last packet is sent again, asking: the peer answers a duplicate with an ACK
+ * (IBA 9.7.5.1.3), and that is no retry.
+ */
+static void probe_tail(struct sroce_qp *qp, u64 now_ns)
+{
+	struct sroce_window *win = &qp->tx.window;
+
+	qp->tx.tail_ns = 0;
+	if (!qp->tx.since_ackreq || sroce_window_resending(win))
+		return;
+	if (sroce_window_lost(win, sroce_psn_add(win->nxt, -1), now_ns) !=
+	    SROCE_RW_RESEND)
+		return;
+	qp->tx.tail_probe = true;
+	sroce_txq_seek(qp);
+}
+
+/* Remember to ask for an ACK when the last packet did not. */
+static void arm_tail(struct sroce_qp *qp, u64 now_ns)
+{
+	struct sroce_tx *tx = &qp->tx;
+
+	if (!tx->since_ackreq || !sroce_window_has_unacked(&tx->window))
+		tx->tail_ns = 0;
+	else if (!tx->tail_ns)
+		tx->tail_ns = now_ns + TAIL_PROBE_NS;
+}
+
 /* The clock struck, or might have: retransmit, give up, or go on. */
 static void check_clock(struct sroce_qp *qp, u64 now_ns)
 {
@@ -361,6 +413,8 @@ static void check_clock(struct sroce_qp *qp, u64 now_ns)
 
 	if (tx->hold_ns && now_ns >= tx->hold_ns)
 		tx->hold_ns = 0;
+	if (tx->tail_ns && now_ns >= tx->tail_ns)
+		probe_tail(qp, now_ns);
 	if (sroce_window_rnr_expired(&tx->window, now_ns) == SROCE_RW_RESEND)
 		sroce_txq_seek(qp);
 	if (now_ns < tx->window.deadline_ns)
@@ -409,6 +463,7 @@ bool sroce_req_run(struct sroce_qp *qp)
 		step = send_next(qp, &run);
 	if (!flush(qp, &run))
 		step = STEP_STOP;
+	arm_tail(qp, run.now_ns);
 	sroce_sgl_fini(&tx->sgl);
 	tx->sgl.sge = NULL;
 	return step == STEP_AGAIN;

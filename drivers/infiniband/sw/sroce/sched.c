@@ -158,6 +158,8 @@ static void arm_timer(struct sroce_qp *qp)
 	when = sroce_window_deadline(&tx->window);
 	if (tx->hold_ns)
 		when = min(when, tx->hold_ns);
+	if (tx->tail_ns)
+		when = min(when, tx->tail_ns);
 	if (when >= tx->timer_ns)
 		return;
 	tx->timer_ns = when;
