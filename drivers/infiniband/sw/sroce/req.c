@@ -9,6 +9,7 @@
  */
 #include "req.h"
 
+#include "cc.h"
 #include "engine.h"
 #include "mr.h"
 #include "frame.h"
@@ -58,6 +59,10 @@ static void hold(struct sroce_qp *qp, const struct run *run)
 /* Send the train; false when the stack dropped it and the window went back. */
 static bool flush(struct sroce_qp *qp, struct run *run)
 {
+	u32 bytes = sroce_train_wire_bytes(&run->train);
+
+	if (bytes)
+		sroce_cc_sent(qp, &qp->tx.cc, bytes, run->now_ns);
 	if (likely(!sroce_train_send(&run->train)))
 		return true;
 	if (sroce_window_lost(&qp->tx.window, run->train_psn, run->now_ns) ==
@@ -67,13 +72,21 @@ static bool flush(struct sroce_qp *qp, struct run *run)
 	return false;
 }
 
+/* How long may the next train be?  False: the pacer says when there is one. */
+static bool get_budget(struct sroce_qp *qp, struct run *run)
+{
+	run->train.max_bytes = sroce_cc_budget(&qp->tx.cc, run->now_ns);
+	return run->train.max_bytes;
+}
+
 /* May another packet leave now?  The train is sent before the device is asked. */
 static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes)
 {
 	if (run->frames >= SROCE_RUN_FRAMES)
 		return STEP_AGAIN;
 	if (sroce_train_full(&run->train, bytes)) {
-		if (!flush(qp, run) || sroce_sched_tx_blocked(qp))
+		if (!flush(qp, run) || sroce_sched_tx_blocked(qp) ||
+		    !get_budget(qp, run))
 			return STEP_STOP;
 	}
 	return STEP_ON;
@@ -102,8 +115,9 @@ static bool want_ack(struct sroce_qp *qp, const struct run *run, bool last,
 	    sroce_window_room(&tx->window) > 1 &&
 	    run->frames + 1 < SROCE_RUN_FRAMES &&
 	    !(last && !more_follows(qp)) &&
-	    !(t->max_frames > 1 && (t->frames + 1 >= t->max_frames ||
-				    t->bytes + 2 * bytes > SROCE_TRAIN_BYTES)))
+	    !(t->max_frames > 1 && t->frames + 1 >= t->max_frames) &&
+	    /* behind a quantum there may be a pause longer than the timeout */
+	    t->bytes + 2 * bytes <= t->max_bytes)
 		return false;
 	tx->since_ackreq = 0;
 	return true;
@@ -398,6 +412,8 @@ bool sroce_req_run(struct sroce_qp *qp)
 	if (tx->hold_ns || sroce_sched_tx_blocked(qp))
 		return false;
 	sroce_train_init(&run.train, &qp->path);
+	if (!get_budget(qp, &run))
+		return false;
 	while (step == STEP_ON)
 		step = send_next(qp, &run);
 	if (!flush(qp, &run))
