@@ -49,6 +49,7 @@ verdict() {
 	local rc=$1
 	shift
 	if [ "$rc" -eq 0 ]; then ok "$*"; else not_ok "$* (status $rc)"; fi
+	note "at $SECONDS s"
 	return "$rc"
 }
 

@@ -124,9 +124,10 @@ static void rogue_make(struct rogue *g)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	e->mr = ibv_reg_mr(dev_a.pd, e->buf, BUF_SIZE, ACCESS_ALL);
 	fcntl(e->ch->fd, F_SETFL, O_NONBLOCK);
-	g->p.ca.timeout = g->p.cb.timeout = 8;
-	g->p.ca.retry = g->p.cb.retry = 2;
-	g->p.ca.rnr_retry = g->p.cb.rnr_retry = 2;
+	g->p.ca.timeout = 8;
+	g->p.ca.retry = 2;
+	g->p.ca.rnr_retry = 2;
+	g->p.cb = g->p.ca;
 	pair_connect(&g->p);
 	for (i = 0; i < 15; i++)
 		post_recv_simple(&g->p.b, i, 4096);

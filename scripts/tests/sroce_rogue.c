@@ -271,8 +271,10 @@ static void ring_attack(void (*attack)(struct rogue *g))
 		if (tl_chance(20))
 			tl_qp_to(g.p.a.qp, IBV_QPS_ERR);
 	}
-	printf("# %" PRIu64 " queue pairs, %" PRIu64 " shots, %" PRIu64 " of %" PRIu64 " doorbells heard, %" PRIu64 " queue pairs fell\n",
-	       rounds, shots, doorbells_heard, doorbells, fallen);
+	printf("# %" PRIu64 " queue pairs, %" PRIu64 " fell, %" PRIu64 " shots\n",
+	       rounds, fallen, shots);
+	printf("# %" PRIu64 " of %" PRIu64 " doorbells heard\n",
+	       doorbells_heard, doorbells);
 	/* an attack that never hits anything proves nothing */
 	if (!fallen && attack != attack_receives)
 		_exit(5);

@@ -17,14 +17,15 @@
 #define SACRIFICES 4
 #define FILL 0x3c
 
+static struct tl_dev peer;
 static uint8_t *mem;
 static struct ibv_mr *exported;
 static struct ibv_cq *cq;
-static struct ibv_qp *fixed[5], *victim[SACRIFICES];
+static struct ibv_qp *fixed[5];
+static struct ibv_qp *victim[SACRIFICES];
 static const int fixed_state[5] = {
 	IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_ERR,
 };
-static struct tl_dev peer;
 
 static struct ibv_qp *make_qp(int state, const char *role)
 {

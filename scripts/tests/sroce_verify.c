@@ -133,13 +133,9 @@ static void check_send_wc(struct side *s, struct ibv_wc *wc)
 	finish_ops(e, next);
 }
 
-static void check_recv_wc(struct side *s, struct ibv_wc *wc)
+/* The fields of a receive's completion, before its data. */
+static void check_recv_fields(struct end *e, struct rop *r, struct ibv_wc *wc)
 {
-	struct end *e = end_of(s, wc->qp_num);
-	struct rop *r = &e->rops[e->r_tail % opt.depth];
-	struct op *op = NULL;
-	uint64_t i;
-
 	if (wc->status)
 		fail(e, "receive %" PRIu64 " of qp %#x: %s", wc->wr_id,
 		     wc->qp_num, ibv_wc_status_str(wc->status));
@@ -156,19 +152,35 @@ static void check_recv_wc(struct side *s, struct ibv_wc *wc)
 	if (r->has_imm && wc->imm_data != r->imm)
 		fail(e, "receive: immediate %#x, not %#x", wc->imm_data,
 		     r->imm);
+}
+
+/* What was written before the message must be there by now. */
+static void check_written_before(struct end *e, uint64_t recv_seq)
+{
+	struct end *from = e->peer;
+	struct op *op;
+	uint64_t i;
+
+	for (i = from->op_tail; i < from->op_head; i++) {
+		op = &from->ops[i % opt.depth];
+		if (op->recv_seq != recv_seq || !op->has_dst)
+			continue;
+		if (!chunk_check(&op->dst, payload, op->len, "target"))
+			fail(e, "%s of %zu: received before it was written",
+			     kinds[op->kind].name, op->len);
+	}
+}
+
+static void check_recv_wc(struct side *s, struct ibv_wc *wc)
+{
+	struct end *e = end_of(s, wc->qp_num);
+	struct rop *r = &e->rops[e->r_tail % opt.depth];
+
+	check_recv_fields(e, r, wc);
 	payload_make(payload, r->len, r->seed);
 	if (!chunk_check(&r->c, payload, r->is_write ? 0 : r->len, "receive"))
 		fail(e, "receive of %zu: wrong data", r->len);
-	/* what was written before the message must be there by now */
-	for (i = e->peer->op_tail; i < e->peer->op_head; i++) {
-		op = &e->peer->ops[i % opt.depth];
-		if (op->recv_seq == wc->wr_id)
-			break;
-	}
-	if (op && op->has_dst && op->recv_seq == wc->wr_id &&
-	    !chunk_check(&op->dst, payload, op->len, "target"))
-		fail(e, "%s of %zu: received before it was written",
-		     kinds[op->kind].name, op->len);
+	check_written_before(e, wc->wr_id);
 	if (!area_give(&r->c))
 		fail(e, "receive of %zu: bytes around it", r->len);
 	e->r_tail++;
@@ -265,6 +277,16 @@ static void check_async(void)
 	}
 }
 
+static bool signaled_outstanding(struct end *e)
+{
+	uint64_t i;
+
+	for (i = e->op_tail; i < e->op_head; i++)
+		if (e->ops[i % opt.depth].signaled)
+			return true;
+	return false;
+}
+
 static bool fed;	/* something was posted in this round */
 
 /* One round of posting at @e. Returns whether it wants to go on. */
@@ -303,7 +325,9 @@ static void run(void)
 	int s, q;
 
 	do {
-		more = busy = fed = false;
+		more = false;
+		busy = false;
+		fed = false;
 		loops++;
 		for (q = 0; q < opt.qps; q++)
 			for (s = 0; s < 2; s++) {
@@ -391,7 +415,7 @@ static void usage(void)
 	       " -q queue pairs  -n operations per end  -t seconds\n"
 	       " -s seed  -e events  -M longest message  -g SGEs  -d depth\n"
 	       " -r %% of receives posted late  -T ACK timeout code\n"
-	       " -c traffic class  -1 one way  -w no-progress limit, s\n"
+	       " -R RNR timer code  -c traffic class  -1 one way  -w no-progress limit, s\n"
 	       " -x N break a byte after N rounds\n -L limit of the program, s  -o operations, any of:\n");
 	for (k = 0; k < OP_KINDS; k++)
 		printf(" %s", kinds[k].name);
@@ -416,35 +440,54 @@ static unsigned int parse_ops(char *list)
 	return mask;
 }
 
+/* Options that are one number. */
+static const struct {
+	char letter;
+	int *value;
+} numbers[] = {
+	{ 'f', &opt.family }, { 'A', &opt.gid[0] }, { 'B', &opt.gid[1] },
+	{ 'm', &opt.pmtu }, { 'q', &opt.qps }, { 't', &opt.seconds },
+	{ 'g', &opt.max_sge }, { 'd', &opt.depth }, { 'r', &opt.late },
+	{ 'T', &opt.timeout }, { 'R', &opt.rnr_timer }, { 'c', &opt.tclass },
+	{ 'w', &opt.watchdog }, { 'L', &opt.limit },
+};
+
+static bool parse_number(int letter)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (numbers[i].letter == letter) {
+			*numbers[i].value = atoi(optarg);
+			return true;
+		}
+	return false;
+}
+
 static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "f:A:B:m:q:n:t:s:eM:g:d:r:T:c:1w:L:o:x:"))
-	       != -1) {
-		switch (c) {
-		case 'f': opt.family = atoi(optarg); break;
-		case 'A': opt.gid[0] = atoi(optarg); break;
-		case 'B': opt.gid[1] = atoi(optarg); break;
-		case 'm': opt.pmtu = atoi(optarg); break;
-		case 'q': opt.qps = atoi(optarg); break;
-		case 'n': opt.count = atoll(optarg); break;
-		case 't': opt.seconds = atoi(optarg); break;
-		case 's': opt.seed = atoll(optarg); break;
-		case 'e': opt.events = true; break;
-		case 'M': opt.max = atoll(optarg); break;
-		case 'g': opt.max_sge = atoi(optarg); break;
-		case 'd': opt.depth = atoi(optarg); break;
-		case 'r': opt.late = atoi(optarg); break;
-		case 'T': opt.timeout = atoi(optarg); break;
-		case 'c': opt.tclass = atoi(optarg); break;
-		case '1': opt.one_way = true; break;
-		case 'w': opt.watchdog = atoi(optarg); break;
-		case 'L': opt.limit = atoi(optarg); break;
-		case 'x': opt.spoil = atoll(optarg); break;
-		case 'o': opt.ops = parse_ops(optarg); break;
-		default: usage();
-		}
+	while ((c = getopt(argc, argv,
+			   "f:A:B:m:q:n:t:s:eM:g:d:r:T:c:1w:L:o:x:R:")) != -1) {
+		if (parse_number(c))
+			continue;
+		if (c == 'n')
+			opt.count = atoll(optarg);
+		else if (c == 's')
+			opt.seed = atoll(optarg);
+		else if (c == 'M')
+			opt.max = atoll(optarg);
+		else if (c == 'x')
+			opt.spoil = atoll(optarg);
+		else if (c == 'o')
+			opt.ops = parse_ops(optarg);
+		else if (c == 'e')
+			opt.events = true;
+		else if (c == '1')
+			opt.one_way = true;
+		else
+			usage();
 	}
 	if (argc - optind != 2)
 		usage();

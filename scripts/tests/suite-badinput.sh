@@ -18,8 +18,7 @@ refuses() {
 	local name=$1 text=$2 pattern=$3 out n
 	shift 3
 	klog_mark
-	out=$(in_a rdma link add "$@" 2>&1)
-	if [ $? -eq 0 ]; then
+	if out=$(in_a rdma link add "$@" 2>&1); then
 		not_ok "$name: it was accepted"
 		return
 	fi

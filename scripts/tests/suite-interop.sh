@@ -38,10 +38,10 @@ verify "long messages" 60 -M 2000000 -m 4096 -n 15 -t 10 -s 11
 for loss in 0.1% 1%; do
 	netem loss $loss
 	for seed in 1 2; do
-		verify "loss $loss, seed $seed" 60 -m 1024 -n 80 -t 10 -T 12 \
+		verify "loss $loss, seed $seed" 60 -m 1024 -n 80 -t 10 -T 15 \
 			-s $seed -o send,send_imm,write,write_imm,write_send
 	done
-	verify "loss $loss, READ" 60 -m 1024 -n 40 -t 10 -T 12 -M 8000 -o read
+	verify "loss $loss, READ" 60 -m 1024 -n 40 -t 10 -T 15 -M 8000 -o read
 done
 netem off
 t_klog "interoperation"

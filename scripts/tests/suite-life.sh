@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# machine: uml-debug
+# machine: uml uml-debug
 # timeout: 300
 # needs: sroce rxe tests
 #
@@ -9,7 +9,11 @@
 # and namespaces that go away under open user contexts.
 . "$(dirname "$0")/lib.sh"
 
-ROUNDS=${SROCE_T_ROUNDS:-200}
+# the debug kernel takes long over each; the plain one does them all
+case $MACHINE in
+uml-debug) ROUNDS=${SROCE_T_ROUNDS:-40} ;;
+*) ROUNDS=${SROCE_T_ROUNDS:-200} ;;
+esac
 RANDOM=7
 klog_mark
 make_net || bail "make the network"
@@ -56,8 +60,6 @@ for i in $(seq "$ROUNDS"); do
 		bad=1
 		break
 	fi
-	# half of the budget belongs to the rest of the suite
-	[ $SECONDS -gt 100 ] && note "stopped after $i rounds" && break
 done
 verdict $bad "$i rounds of load, link add, link del, unload"
 t_klog "rounds"
@@ -179,8 +181,8 @@ traffic_start
 timeout 20 rmmod sroce 2>/tmp/rmmod.err
 rc=$?
 note "rmmod under traffic: status $rc, $(cat /tmp/rmmod.err)"
-[ $rc -ne 124 ]
-verdict $? "rmmod under traffic does not hang"
+if [ $rc -ne 124 ]; then rc=0; fi
+verdict $rc "rmmod under traffic does not hang"
 kill -INT $traffic 2>/dev/null
 traffic_gone
 verdict $? "the traffic ends"
@@ -200,8 +202,10 @@ done >/dev/null 2>&1) &
 watcher=$!
 bad=0
 for i in $(seq 20); do
-	rdma link delete $DEV_B && add_dev "$NS_B" $DEV_B sroce vb ||
-		{ bad=1; break; }
+	if ! rdma link delete $DEV_B || ! add_dev "$NS_B" $DEV_B sroce vb; then
+		bad=1
+		break
+	fi
 done
 kill $watcher
 wait $watcher 2>/dev/null

@@ -48,8 +48,8 @@ pair_run() {
 	i=$?
 	[ $rc -eq 0 ] && rc=$i
 	if [ $rc -ne 0 ]; then
-		tail -n 15 /tmp/server.log | sed 's/^/# server: /'
-		tail -n 15 /tmp/client.log | sed 's/^/# client: /'
+		grep -v Correlation /tmp/server.log | tail | sed 's/^/# server: /'
+		grep -v Correlation /tmp/client.log | tail | sed 's/^/# client: /'
 	fi
 	return $rc
 }
@@ -76,9 +76,9 @@ for op in send write read; do
 	perf 4 ib_${op}_bw -q 64 -t 16 -s 1024 -n 16
 done
 # a poller waits for the end of the other's time slice here, so few of these
-perf 4 ib_write_lat -a -n 5
 for size in 2 4096 1000000; do
 	perf 4 ib_send_lat -s $size -n 10
+	perf 4 ib_write_lat -s $size -n 5
 	perf 4 ib_read_lat -s $size -n 10
 done
 # WRITE has no events in perftest

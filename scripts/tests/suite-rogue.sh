@@ -13,7 +13,7 @@ start_suite
 "$TEST_BIN/sroce_verify" -q 2 -n 100000000 -t 200 -L 230 -w 30 -M 20000 \
 	$DEV_A $DEV_B >/tmp/honest.log 2>&1 &
 honest=$!
-t_tap "rogue" 150 "$TEST_BIN/sroce_rogue" -t 4 $DEV_A $DEV_B
+t_tap "rogue" 150 "$TEST_BIN/sroce_rogue" -t 3 $DEV_A $DEV_B
 if kill -0 $honest 2>/dev/null; then
 	ok "the honest process is still at work"
 	kill -INT $honest

@@ -30,6 +30,8 @@ verify "one way" 60 -1 -n 80 -t 6 -s 15
 # the checker itself: a broken byte must be noticed
 t_case "a broken byte is noticed" 60 bash -c \
 	"! $TEST_BIN/sroce_verify -n 20 -t 5 -x 3 $DEV_A $DEV_B"
+# a receiver that is not ready for long must not keep the CPU from getting so
+verify "receives posted late, RNR timer 10 us" 60 -r 30 -R 1 -n 40 -t 8 -s 16
 t_klog "traffic"
 
 end_suite

@@ -269,11 +269,16 @@ static TL_UNUSED void tl_close(struct tl_dev *d)
 static TL_UNUSED enum ibv_mtu tl_mtu_code(int bytes)
 {
 	switch (bytes) {
-	case 256: return IBV_MTU_256;
-	case 512: return IBV_MTU_512;
-	case 1024: return IBV_MTU_1024;
-	case 2048: return IBV_MTU_2048;
-	default: return IBV_MTU_4096;
+	case 256:
+		return IBV_MTU_256;
+	case 512:
+		return IBV_MTU_512;
+	case 1024:
+		return IBV_MTU_1024;
+	case 2048:
+		return IBV_MTU_2048;
+	default:
+		return IBV_MTU_4096;
 	}
 }
 
@@ -340,7 +345,7 @@ static TL_UNUSED struct tl_conn tl_conn_default(void)
 {
 	return (struct tl_conn) {
 		.pmtu = 1024, .access = ACCESS_ALL, .rd_atomic = 16,
-		.dest_rd_atomic = 16, .rnr_timer = 1, .timeout = 14,
+		.dest_rd_atomic = 16, .rnr_timer = 12, .timeout = 14,
 		.retry = 7, .rnr_retry = 7,
 	};
 }
@@ -440,8 +445,8 @@ static TL_UNUSED void tl_print_counters(const char *dev)
 	char cmd[256];
 
 	snprintf(cmd, sizeof(cmd),
-		 "cd /sys/class/infiniband/%s/ports/1/hw_counters && "
-		 "grep -v '^0$' -r . | sed 's/^/# %s /'", dev, dev);
+		 "grep -rv '^0$' /sys/class/infiniband/%s/ports/1/hw_counters | sed 's,.*/,# %s ,'",
+		 dev, dev);
 	fflush(stdout);
 	if (system(cmd))
 		printf("# %s: no counters\n", dev);

@@ -70,22 +70,28 @@ static void area_put_background(struct area *a, size_t off, size_t len)
 	}
 }
 
-/* Returns whether [off, off + len) is untouched; tells where it is not. */
+/* Tells where [off, off + len) differs from the background at @at. */
+static void report_difference(struct area *a, size_t off, size_t at,
+			      const char *what)
+{
+	size_t i = 0;
+
+	while (a->base[off + i] == bg_image[at + i])
+		i++;
+	printf("# %s: %s: byte %zu is %02x, not %02x\n", a->name, what,
+	       off + i, a->base[off + i], bg_image[at + i]);
+}
+
+/* Returns whether [off, off + len) is untouched. */
 static bool area_check_background(struct area *a, size_t off, size_t len,
 				  const char *what)
 {
 	while (len) {
 		size_t at = off % BG_SIZE;
 		size_t n = BG_SIZE - at < len ? BG_SIZE - at : len;
-		size_t i;
 
 		if (memcmp(a->base + off, bg_image + at, n)) {
-			for (i = 0; i < n; i++)
-				if (a->base[off + i] != bg_image[at + i])
-					break;
-			printf("# %s: %s: byte %zu is %02x, not %02x\n",
-			       a->name, what, off + i, a->base[off + i],
-			       bg_image[at + i]);
+			report_difference(a, off, at, what);
 			return false;
 		}
 		off += n;
@@ -117,9 +123,10 @@ static bool area_take(struct area *a, size_t len, size_t align,
 	size_t start;
 
 	if (a->empty) {
-		a->head = a->tail = tl_rand_in(0, 63);
+		a->head = tl_rand_in(0, 63);
 		if (need + a->head > a->size)
-			a->head = a->tail = 0;
+			a->head = 0;
+		a->tail = a->head;
 	}
 	if (a->empty || a->head > a->tail) {
 		if (a->head + need <= a->size)

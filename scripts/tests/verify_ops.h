@@ -54,7 +54,7 @@ struct op {
 	bool has_src, has_dst;
 	bool inlined, signaled;
 	int last_opcode;	/* IBV_WC_* of the last request */
-	uint64_t old, add, swap, ret_seq;
+	uint64_t old, add, swap;
 	uint64_t recv_seq;	/* one more than the receive it consumes, or 0 */
 };
 
@@ -116,6 +116,7 @@ static struct {
 	int depth;
 	int late;		/* percent of receives posted late */
 	int timeout;
+	int rnr_timer;
 	int tclass;
 	bool one_way;
 	int limit;
@@ -123,7 +124,8 @@ static struct {
 } opt = {
 	.family = 4, .qps = 1, .count = 200, .seconds = 60, .seed = 1,
 	.ops = (1u << OP_KINDS) - 1, .max = 65536, .watchdog = 20,
-	.max_sge = 32, .depth = 16, .timeout = 14, .limit = 600,
+	.max_sge = 32, .depth = 16, .timeout = 14, .rnr_timer = 12,
+	.limit = 600,
 	.gid = { -1, -1 },
 };
 
@@ -141,10 +143,12 @@ static void print_end(struct end *e, int i)
 	if (ibv_query_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN |
 			 IBV_QP_RQ_PSN, &init))
 		return;
-	printf("# %s qp[%d] %#x state %d cur %d sq_psn %#x rq_psn %#x pmtu %d: ops %" PRIu64 "..%" PRIu64 " recvs %" PRIu64 "/%" PRIu64 "/%" PRIu64 "\n",
-	       e->d->name, i, e->qp->qp_num, a.qp_state, a.cur_qp_state,
-	       a.sq_psn, a.rq_psn, e->pmtu, e->op_tail, e->op_head, e->r_tail,
-	       e->r_posted, e->r_head);
+	printf("# %s qp[%d] %#x state %d sq_psn %#x rq_psn %#x pmtu %d\n",
+	       e->d->name, i, e->qp->qp_num, a.qp_state, a.sq_psn, a.rq_psn,
+	       e->pmtu);
+	printf("#   ops %d of %d done, receives %d taken, %d posted, %d due\n",
+	       (int)e->op_tail, (int)e->op_head, (int)e->r_tail,
+	       (int)e->r_posted, (int)e->r_head);
 	if (e->op_tail == e->op_head)
 		return;
 	op = &e->ops[e->op_tail % opt.depth];
@@ -265,12 +269,14 @@ static void connect_pair(struct end *a, struct end *b)
 	}
 	ca.timeout = opt.timeout;
 	ca.tclass = opt.tclass;
+	ca.rnr_timer = opt.rnr_timer;
 	cb = ca;
 	ca.rd_atomic = depths[tl_rand_in(0, 3)];
 	cb.dest_rd_atomic = ca.rd_atomic;
 	cb.rd_atomic = depths[tl_rand_in(0, 3)];
 	ca.dest_rd_atomic = cb.rd_atomic;
-	a->pmtu = b->pmtu = ca.pmtu;
+	a->pmtu = ca.pmtu;
+	b->pmtu = ca.pmtu;
 	rc = tl_qp_connect(a->qp, &ca, a->d, b->d, b->qp->qp_num, psn_a, psn_b);
 	if (rc)
 		tl_die("%s: connect: %d", a->d->name, rc);
@@ -493,7 +499,9 @@ static void build(struct end *e, struct request *q, struct op *op)
 	payload_make(payload, op->len, op->seed);
 	payload_make(payload2, op->len, ~op->seed);
 	switch (op->kind) {
-	case OP_CAS: case OP_FADD: case OP_COUNTER:
+	case OP_CAS:
+	case OP_FADD:
+	case OP_COUNTER:
 		build_atomic(e, q, op);
 		break;
 	case OP_READ:
@@ -551,7 +559,8 @@ static bool take_memory(struct end *e, struct op *op)
 	size_t dlen = op->kind == OP_READ_WRITE ? 2 * op->len : op->len;
 
 	op->recv_seq = 0;
-	op->has_src = op->has_dst = false;
+	op->has_src = false;
+	op->has_dst = false;
 	if (op->kind == OP_BARRIER) {
 		op->src = (struct chunk) { .area = &e->src };
 		op->dst = (struct chunk) { .area = &e->peer->dst };
@@ -603,16 +612,22 @@ static void choose_shape(struct end *e, struct op *op)
 	op->seed = tl_rand();
 	op->inlined = false;
 	switch (op->kind) {
-	case OP_CAS: case OP_FADD: case OP_COUNTER:
+	case OP_CAS:
+	case OP_FADD:
+	case OP_COUNTER:
 		op->len = 8;
 		break;
-	case OP_WRITE_READ: case OP_OVERWRITE:
+	case OP_WRITE_READ:
+	case OP_OVERWRITE:
 		op->len %= e->max_inline + 1;
 		break;
 	case OP_READ_WRITE:
 		op->len /= 2;
 		break;
-	case OP_SEND: case OP_SEND_IMM: case OP_WRITE: case OP_WRITE_IMM:
+	case OP_SEND:
+	case OP_SEND_IMM:
+	case OP_WRITE:
+	case OP_WRITE_IMM:
 		op->inlined = op->len <= e->max_inline && tl_chance(40);
 		break;
 	case OP_BARRIER:
@@ -623,20 +638,11 @@ static void choose_shape(struct end *e, struct op *op)
 	}
 }
 
-static bool signaled_outstanding(struct end *e)
-{
-	uint64_t i;
-
-	for (i = e->op_tail; i < e->op_head; i++)
-		if (e->ops[i % opt.depth].signaled)
-			return true;
-	return false;
-}
-
 static int wc_opcode_of(enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {
-	case IBV_WR_SEND: case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
 		return IBV_WC_SEND;
 	case IBV_WR_RDMA_READ:
 		return IBV_WC_RDMA_READ;

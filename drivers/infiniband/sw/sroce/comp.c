@@ -179,8 +179,11 @@ static enum sroce_ack ack(struct sroce_qp *qp, u32 psn, u64 now_ns)
 	bool resending = sroce_window_resending(win);
 	enum sroce_ack a = sroce_window_ack(win, psn, now_ns);
 
-	if (resending && a == SROCE_ACK_ADVANCED)
-		sroce_txq_seek(qp);
+	if (a == SROCE_ACK_ADVANCED) {
+		qp->tx.probe = false;
+		if (resending)
+			sroce_txq_seek(qp);
+	}
 	return a;
 }
 
@@ -241,6 +244,7 @@ static void on_rnr(struct sroce_qp *qp, const struct sroce_hdr *h, u64 now_ns)
 	rw = sroce_window_rnr(&qp->tx.window, h->psn,
 			      sroce_aeth_rnr_ns(h->syndrome), now_ns);
 	if (rw == SROCE_RW_RESEND) {
+		qp->tx.probe = true;
 		sroce_txq_seek(qp);
 	} else if (rw == SROCE_RW_EXHAUSTED) {
 		sroce_stat_inc(qp->dev, RNR_EXC);

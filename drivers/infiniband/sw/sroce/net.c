@@ -269,6 +269,21 @@ static bool skb_readable(struct sk_buff *skb, u32 l3_bytes)
 	return true;
 }
 
+static struct sroce_dev *first_dev(struct net *net)
+{
+	struct sroce_net *sn = net_generic(net, net_id);
+
+	return list_first_or_null_rcu(&sn->list, struct sroce_dev, net_list);
+}
+
+/* The hook serves a namespace: its first device has the say. */
+static bool hook_wanted(struct net *net)
+{
+	const struct sroce_dev *dev = first_dev(net);
+
+	return dev && READ_ONCE(dev->knobs.hook);
+}
+
 /*
  * Take packets before the UDP layer does: a train arrives whole here and would
  * be split there.  Only what conntrack has nothing to say about any more is
@@ -283,7 +298,7 @@ static unsigned int hook_take(struct sk_buff *skb, struct net *net,
 
 	uh = skb_header_pointer(skb, skb_network_offset(skb) + l3_bytes,
 				sizeof(_uh), &_uh);
-	if (!uh || uh->dest != htons(SROCE_UDP_PORT) ||
+	if (!uh || uh->dest != htons(SROCE_UDP_PORT) || !hook_wanted(net) ||
 	    (uh->check && !skb_csum_unnecessary(skb)))
 		return NF_ACCEPT;
 	ct = nf_ct_get(skb, &info);
@@ -356,10 +371,8 @@ static int encap_recv(struct sock *sk, struct sk_buff *skb)
  */
 void sroce_net_count_drop(struct net *net, enum sroce_stat stat)
 {
-	struct sroce_net *sn = net_generic(net, net_id);
-	struct sroce_dev *dev;
+	struct sroce_dev *dev = first_dev(net);
 
-	dev = list_first_or_null_rcu(&sn->list, struct sroce_dev, net_list);
 	if (dev)
 		this_cpu_inc(dev->stats->v[stat]);
 }

@@ -81,6 +81,7 @@ struct sroce_cc {
  * @since_ackreq: packets since the last one that asked for an ACK
  * @fault: a WQE failed locally; no WQE is sent from it on
  * @fault_idx: that WQE; its error completes when all before it are done
+ * @probe: the peer had no receive WQE: one packet at a time until it has
  * @waiting: the requester stopped because earlier WQEs must complete first
  * @sqd_event: SQ_DRAINED is wanted
  * @sgl: walk over the payload being sent; region held in one section only
@@ -100,6 +101,7 @@ struct sroce_tx {
 	u32 rd_out;
 	u32 since_ackreq;
 	bool fault;
+	bool probe;
 	bool waiting;
 	bool sqd_event;
 	u32 fault_idx;

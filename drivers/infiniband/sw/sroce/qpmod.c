@@ -282,6 +282,7 @@ static void reset(struct sroce_qp *qp)
 	spin_lock_bh(&tx->lock);
 	tx->fault = false;
 	tx->sqd_event = false;
+	tx->probe = false;
 	tx->rd_out = 0;
 	tx->since_ackreq = 0;
 	tx->hold_ns = 0;

@@ -79,9 +79,16 @@ static bool get_budget(struct sroce_qp *qp, struct run *run)
 	return run->train.max_bytes;
 }
 
-/* May another packet leave now?  The train is sent before the device is asked. */
+/*
+ * May another packet leave now?  The train is sent before the device is asked.
+ * After an RNR NAK a burst would only be refused again, so one packet probes.
+ */
 static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes)
 {
+	const struct sroce_window *win = &qp->tx.window;
+
+	if (qp->tx.probe && win->nxt != win->una)
+		return STEP_STOP;
 	if (run->frames >= SROCE_RUN_FRAMES)
 		return STEP_AGAIN;
 	if (sroce_train_full(&run->train, bytes)) {
@@ -111,7 +118,7 @@ static bool want_ack(struct sroce_qp *qp, const struct run *run, bool last,
 	const struct sroce_train *t = &run->train;
 	struct sroce_tx *tx = &qp->tx;
 
-	if (++tx->since_ackreq < ACKREQ_PACKETS &&
+	if (!tx->probe && ++tx->since_ackreq < ACKREQ_PACKETS &&
 	    sroce_window_room(&tx->window) > 1 &&
 	    run->frames + 1 < SROCE_RUN_FRAMES &&
 	    !(last && !more_follows(qp)) &&

@@ -309,6 +309,8 @@ void sroce_rx_skb(struct net *net, struct sk_buff *skb)
 
 	rcu_read_lock();
 	rx_one(&b, net, skb, skb_is_gso(skb));
+	if (skb_is_gso(skb) && b.qp)
+		sroce_stat_inc(b.qp->dev, RCVD_TRAINS);
 	skb_walk_frags(skb, m)
 		rx_one(&b, net, m, false);
 	batch_end(&b);

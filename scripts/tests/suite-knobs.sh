@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# machine: uml-debug
+# timeout: 240
+# needs: sroce tests
+#
+# Every switch of a device in its other position, and the netdev's segmentation
+# off: the same data-checked traffic, and proof that the switch did something.
+. "$(dirname "$0")/lib.sh"
+
+start_suite
+
+knob() {
+	local dev
+	for dev in $DEV_A $DEV_B; do
+		echo "$2" >"/sys/kernel/debug/sroce/$dev/$1" || return
+	done
+}
+
+# FPT: frames A sent for each skb it sent, in hundredths, since the last call
+frames_per_train() {
+	local pkts trains
+	pkts=$(counter $DEV_A sent_pkts)
+	trains=$(counter $DEV_A sent_trains)
+	FPT=$(((pkts - LAST_PKTS) * 100 / (trains - LAST_TRAINS)))
+	LAST_PKTS=$pkts LAST_TRAINS=$trains
+}
+LAST_PKTS=0 LAST_TRAINS=0 FPT=0
+
+# hardware counters are cached by the core for 10 ms
+settle() { sleep 0.05; }
+
+verify "all switches on" 60 -m 1024 -M 60000 -n 40 -t 8 -s 21
+settle
+frames_per_train
+[ "$FPT" -gt 200 ]
+verdict $? "bursts leave as trains"
+got=$(counter $DEV_B rcvd_trains)
+[ "$got" -gt 0 ]
+verdict $? "trains arrive whole ($got)"
+
+knob trains 0
+verify "trains off" 60 -m 1024 -M 60000 -n 40 -t 8 -s 22
+settle
+frames_per_train
+[ "$FPT" -eq 100 ]
+verdict $? "each frame leaves alone"
+knob trains 1
+
+knob hook 0
+settle
+before=$(counter $DEV_B rcvd_trains)
+verify "hook off" 60 -m 1024 -M 60000 -n 40 -t 8 -s 23
+settle
+[ "$(counter $DEV_B rcvd_trains)" -eq "$before" ]
+verdict $? "no train arrives whole without the hook"
+knob hook 1
+
+knob coalesce_acks 0
+verify "an ACK for each request that asks" 60 -m 1024 -M 60000 -n 40 -t 8 -s 24
+knob coalesce_acks 1
+
+knob inline_doorbell 0
+verify "doorbell left to BH work" 60 -m 1024 -M 60000 -n 40 -t 8 -s 25
+knob inline_doorbell 1
+
+knob window_bytes 16384
+knob inflight_bytes 16384
+verify "small windows" 60 -m 4096 -M 60000 -n 40 -t 8 -s 26
+knob window_bytes 524288
+knob inflight_bytes 409600
+
+for bad in x -1 1e3 99999999999999999999; do
+	(echo "$bad" >/sys/kernel/debug/sroce/$DEV_A/window_bytes) 2>/dev/null &&
+		not_ok "window_bytes takes '$bad'"
+done
+[ "$(cat /sys/kernel/debug/sroce/$DEV_A/window_bytes)" -eq 524288 ]
+verdict $? "bad values are refused and change nothing"
+
+for f in tx-gso-list tx-udp-segmentation generic-segmentation-offload tx \
+	scatter-gather; do
+	in_a ethtool -K va $f off >/dev/null 2>&1
+	in_b ethtool -K vb $f off >/dev/null 2>&1
+done
+verify "segmentation, checksum and scatter-gather off in the netdev" 60 \
+	-m 1024 -M 60000 -n 40 -t 8 -s 27
+[ "$(counter $DEV_A rx_icrc_encapsulated)" -eq 0 ] &&
+	[ "$(counter $DEV_B rx_icrc_encapsulated)" -eq 0 ]
+verdict $? "no ICRC error in any arrangement"
+t_klog "traffic"
+
+end_suite
