@@ -9,6 +9,7 @@
  */
 #include "answer.h"
 
+#include "cc.h"
 #include "engine.h"
 #include "frame.h"
 #include "mr.h"
@@ -162,12 +163,34 @@ void sroce_answer_nak(struct sroce_rx *rx, u8 syndrome, u32 psn)
 /**
  * struct run - one burst of responses
  * @train: what is being filled
+ * @now_ns: time of the burst
  * @frames: frames sent so far
+ * @data: the train has READ data in it
  */
 struct run {
 	struct sroce_train train;
+	u64 now_ns;
 	u32 frames;
+	bool data;
 };
+
+/* Send the train; READ data counts against the rate, the rest is too little. */
+static void flush(struct sroce_qp *qp, struct run *run)
+{
+	if (run->data)
+		sroce_cc_sent(qp, &qp->rx.cc,
+			      sroce_train_wire_bytes(&run->train), run->now_ns);
+	run->data = false;
+	/* what the stack drops the peer asks for again */
+	sroce_train_send(&run->train);
+}
+
+/* How long may the next train be?  False: the pacer says when there is one. */
+static bool get_budget(struct sroce_qp *qp, struct run *run)
+{
+	run->train.max_bytes = sroce_cc_budget(&qp->rx.cc, run->now_ns);
+	return run->train.max_bytes;
+}
 
 static int add_response(struct sroce_qp *qp, struct run *run,
 			struct sroce_hdr *h, const struct sroce_src *src,
@@ -177,7 +200,7 @@ static int add_response(struct sroce_qp *qp, struct run *run,
 
 	if (sroce_train_full(&run->train,
 			     sroce_frame_bytes(hdr_bytes, payload)))
-		sroce_train_send(&run->train);
+		flush(qp, run);
 	h->dqpn = qp->dqpn;
 	h->pkey = qp->pkey;
 	h->mig = true;
@@ -237,13 +260,14 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 		if (sroce_train_full(&run->train,
 				     sroce_frame_bytes(SROCE_MAX_HDR_BYTES,
 						       n))) {
-			sroce_train_send(&run->train);
-			if (sroce_sched_rx_blocked(qp))
+			flush(qp, run);
+			if (sroce_sched_rx_blocked(qp) || !get_budget(qp, run))
 				break;
 		}
 		/* a frame that cannot be built is a lost one */
 		if (add_response(qp, run, &h, &src, n))
 			sroce_stat_inc(qp->dev, SEND_ERR);
+		run->data = true;
 		at += n;
 	}
 	if (src.mr)
@@ -302,17 +326,18 @@ static void send_aeth(struct sroce_qp *qp, struct run *run)
 bool sroce_answer_run(struct sroce_qp *qp)
 {
 	struct sroce_rx *rx = &qp->rx;
+	struct run run = { .now_ns = ktime_get_ns() };
 	struct sroce_rsp *r;
-	struct run run;
 	bool done = true;
 
 	lockdep_assert_held(&rx->lock);
+	sroce_train_init(&run.train, &qp->path);
+	if (!get_budget(qp, &run))
+		done = false;
 	if (!sroce_qpstate_can_requests(rx->state))
 		return false;
 	if (rx->fifo_tail != rx->fifo_head && sroce_sched_rx_blocked(qp))
 		return false;
-	run.frames = 0;
-	sroce_train_init(&run.train, &qp->path);
 	while (done && rx->fifo_tail != rx->fifo_head) {
 		r = &rx->fifo[rx->fifo_tail & (rx->fifo_n - 1)];
 		if (r->kind == SROCE_RSP_READ)
@@ -324,7 +349,7 @@ bool sroce_answer_run(struct sroce_qp *qp)
 	}
 	if (rx->fifo_tail == rx->fifo_head && (rx->ack_due || rx->nak_due))
 		send_aeth(qp, &run);
-	sroce_train_send(&run.train);
+	flush(qp, &run);
 	if (rx->fatal_after_nak && rx->fifo_tail == rx->fifo_head)
 		sroce_sched_fatal_rx(qp);
 	return run.frames >= SROCE_RUN_FRAMES;

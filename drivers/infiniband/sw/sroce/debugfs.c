@@ -34,6 +34,40 @@ static int bytes_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(bytes_fops, bytes_get, bytes_set, "%llu\n");
 
+/* The device a knob's number belongs to: the numbers lie in a row in it. */
+static struct sroce_dev *knob_dev(u8 *id)
+{
+	return container_of(id - *id, struct sroce_dev, cc.ids[0]);
+}
+
+static int knob_get(void *data, u64 *val)
+{
+	u8 *id = data;
+
+	*val = sroce_dcqcn_knob_get(&knob_dev(id)->cc.param, *id);
+	return 0;
+}
+
+static int knob_set(void *data, u64 val)
+{
+	u8 *id = data;
+
+	return sroce_dcqcn_knob_set(&knob_dev(id)->cc.param, *id, val) ?
+	       0 : -EINVAL;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(knob_fops, knob_get, knob_set, "%llu\n");
+
+static void publish_cc(struct sroce_dev *dev, struct dentry *parent)
+{
+	struct dentry *dir = debugfs_create_dir("cc_params", parent);
+	u32 i;
+
+	debugfs_create_bool("enable", 0644, dir, &dev->cc.enable);
+	for (i = 0; i < SROCE_DCQCN_KNOBS; i++)
+		debugfs_create_file_unsafe(sroce_dcqcn_knobs[i].name, 0644, dir,
+					   &dev->cc.ids[i], &knob_fops);
+}
+
 /**
  * sroce_debugfs_init() - make the module's directory
  *
@@ -76,6 +110,7 @@ void sroce_debugfs_publish(struct sroce_dev *dev)
 				   &bytes_fops);
 	debugfs_create_file_unsafe("inflight_bytes", 0644, dir,
 				   &k->inflight_bytes, &bytes_fops);
+	publish_cc(dev, dir);
 	dev->debugfs = dir;
 }
 

@@ -10,9 +10,11 @@
 
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "proto/dcqcn.h"
 #include "stats.h"
 
 struct dentry;
@@ -62,6 +64,24 @@ struct sroce_knobs {
 };
 
 /**
+ * struct sroce_cc_dev - congestion control of a device
+ * @param: knobs of the controller; read locklessly
+ * @enable: mark packets ECN-capable, send CNPs, react to them; likewise
+ * @ids: number of each knob, which a file in debugfs finds it by
+ * @cap_lock: protects @cap_ns and @cap_n
+ * @cap_ns: begin of the period in which CNPs are counted
+ * @cap_n: CNPs sent in it by all QPs
+ */
+struct sroce_cc_dev {
+	struct sroce_dcqcn_param param;
+	bool enable;
+	u8 ids[SROCE_DCQCN_KNOBS];
+	spinlock_t cap_lock;	/* taken under a QP's role lock */
+	u32 cap_n;
+	u64 cap_ns;
+};
+
+/**
  * struct sroce_dev - an ib_device on top of a netdev
  * @ib: the core's part, must be first
  * @ndev: the netdev; held from newlink until dealloc_driver
@@ -77,6 +97,7 @@ struct sroce_knobs {
  * @next_ah: where the next allocation in @ahs starts
  * @stats: per-CPU counters
  * @knobs: run-time switches; read locklessly
+ * @cc: congestion control
  * @debugfs: directory of the device
  * @mac: EUI-48 the GUIDs are made of
  * @down: the netdev went away; nothing may be sent any more
@@ -97,6 +118,7 @@ struct sroce_dev {
 	struct xarray ahs;
 	struct sroce_stats __percpu *stats;
 	struct sroce_knobs knobs;
+	struct sroce_cc_dev cc;
 	struct dentry *debugfs;
 	u8 mac[ETH_ALEN];
 	bool down;

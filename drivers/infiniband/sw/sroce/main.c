@@ -20,6 +20,7 @@
  */
 #include "ah.h"
 #include "answer.h"
+#include "cc.h"
 #include "comp.h"
 #include "debugfs.h"
 #include "dev.h"
@@ -281,6 +282,7 @@ static int dev_add(const char *name, struct net_device *ndev)
 	if (!dev)
 		return -ENOMEM;
 	rtnl_lock();
+	sroce_cc_dev_init(dev);
 	err = list_insert(dev);
 	rtnl_unlock();
 	if (err) {

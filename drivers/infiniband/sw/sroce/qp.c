@@ -8,6 +8,7 @@
  */
 #include "qp.h"
 
+#include "cc.h"
 #include "compat.h"
 #include "engine.h"
 #include "net.h"
@@ -15,6 +16,8 @@
 #include "rx.h"
 
 #include <linux/slab.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 
 /* --- create ---------------------------------------------------------------- */
@@ -90,6 +93,7 @@ static void init_qp(struct sroce_qp *qp, const struct ib_qp_init_attr *init)
 	qp->flush_delay = 1;
 	mutex_init(&qp->mutex);
 	sroce_sched_qp_init(qp);
+	sroce_cc_qp_init(qp);
 	sroce_window_init(&qp->tx.window, 0, 1);
 }
 
@@ -223,6 +227,59 @@ int sroce_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->sq_sig_type = qp->tx.sq.sig_all ? IB_SIGNAL_ALL_WR :
 						IB_SIGNAL_REQ_WR;
 	init->qp_type = ibqp->qp_type;
+	return 0;
+}
+
+static int put_rates(struct sk_buff *msg, const char * const names[3],
+		     const struct sroce_dcqcn *rp)
+{
+	if (rdma_nl_put_driver_u64(msg, names[0],
+				   READ_ONCE(rp->cur_bytes_per_s)) ||
+	    rdma_nl_put_driver_u64(msg, names[1],
+				   READ_ONCE(rp->target_bytes_per_s)) ||
+	    rdma_nl_put_driver_u32(msg, names[2],
+				   READ_ONCE(rp->alpha_q30) >> 20))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * sroce_qp_fill_res() - what "rdma resource show qp -dd" tells about a QP
+ * @msg: netlink message
+ * @ibqp: the QP
+ *
+ * Rates are in bytes/s, the limit in kbit/s, alpha in 1/1024; values may be a
+ * moment old and not of the same moment.
+ *
+ * Context: Process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int sroce_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	static const char * const tx_names[] = {
+		"cc_rate", "cc_target", "cc_alpha",
+	};
+	static const char * const rx_names[] = {
+		"cc_read_rate", "cc_read_target", "cc_read_alpha",
+	};
+	struct sroce_qp *qp = to_sroce_qp(ibqp);
+	struct nlattr *table;
+
+	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	if (put_rates(msg, tx_names, &qp->tx.cc.rp) ||
+	    rdma_nl_put_driver_u32(msg, "cc_throttled",
+				   READ_ONCE(qp->tx.cc.rp.active)) ||
+	    put_rates(msg, rx_names, &qp->rx.cc.rp) ||
+	    rdma_nl_put_driver_u32(msg, "rate_limit",
+				   READ_ONCE(qp->tx.cc.limit_kbps)) ||
+	    rdma_nl_put_driver_u32(msg, "udp_sport",
+				   READ_ONCE(qp->path.sport))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
 	return 0;
 }
 

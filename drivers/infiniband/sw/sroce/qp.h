@@ -18,6 +18,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "net.h"
+#include "proto/dcqcn.h"
 #include "proto/hdr.h"
 #include "proto/qpstate.h"
 #include "proto/window.h"
@@ -54,6 +55,23 @@ struct sroce_wc_batch {
 };
 
 /**
+ * struct sroce_cc - how fast a role may send
+ * @rp: reaction point
+ * @pacer: turns the rate into send times
+ * @pace_ns: the role waits for its pacer until then; 0 when it does not.  That
+ *	of the responder is read without its lock
+ * @sent_ns: time of the last data sent; read without the lock
+ * @limit_kbps: the user's limit, kbit/s, 0: none
+ */
+struct sroce_cc {
+	struct sroce_dcqcn rp;
+	struct sroce_pacer pacer;
+	u64 pace_ns;
+	u64 sent_ns;
+	u32 limit_kbps;
+};
+
+/**
  * struct sroce_tx - requester and completer
  * @lock: the tx owner's lock; protects everything here and the SQ
  * @state: state as this owner sees it
@@ -74,6 +92,7 @@ struct sroce_wc_batch {
  * @hold_ns: nothing is sent before this; 0 when nothing holds
  * @tail_ns: an ACK is asked for again then; 0 when the last packet asked
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
+ * @cc: how fast requests may leave
  * @batch: completions for the send CQ
  */
 struct sroce_tx {
@@ -96,6 +115,7 @@ struct sroce_tx {
 	u64 hold_ns;
 	u64 tail_ns;
 	u64 timer_ns;
+	struct sroce_cc cc;
 	struct sroce_wc_batch batch;
 };
 
@@ -162,6 +182,7 @@ struct sroce_rsp {
  * @fifo_n: entries of @fifo (power of two)
  * @fifo_head: free-running producer index
  * @fifo_tail: free-running consumer index
+ * @cc: how fast READ responses may leave
  * @batch: completions for the receive CQ
  */
 struct sroce_rx {
@@ -194,6 +215,7 @@ struct sroce_rx {
 	u32 fifo_n;
 	u32 fifo_head;
 	u32 fifo_tail;
+	struct sroce_cc cc;
 	struct sroce_wc_batch batch;
 };
 
@@ -220,6 +242,8 @@ struct sroce_rx {
  * @bh_work: continues tx and rx in softirq
  * @err_work: flush and events, in process context
  * @flush_delay: jiffies to the next look for receive WQEs to flush
+ * @np_lock: protects @np
+ * @np: when a congestion mark is answered, whichever role it came to
  * @tx: requester and completer
  * @rx: responder
  *
@@ -248,6 +272,8 @@ struct sroce_qp {
 	struct work_struct bh_work;
 	struct delayed_work err_work;
 	unsigned long flush_delay;
+	spinlock_t np_lock;	/* taken under either role lock */
+	struct sroce_dcqcn_np np;
 	struct sroce_tx tx ____cacheline_aligned_in_smp;
 	struct sroce_rx rx ____cacheline_aligned_in_smp;
 };
@@ -289,5 +315,6 @@ int sroce_qp_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad_wr);
 int sroce_qp_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr);
+int sroce_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 
 #endif /* SROCE_QP_H */

@@ -8,6 +8,7 @@
  */
 #include "qpmod.h"
 
+#include "cc.h"
 #include "compat.h"
 #include "engine.h"
 #include "net.h"
@@ -64,7 +65,7 @@ static int check_ranges(const struct ib_qp_attr *attr, int mask)
 static int check_attr(const struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
 {
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_ALT_PATH)
 		return -EOPNOTSUPP;
@@ -214,6 +215,7 @@ static void apply_rx(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		qp->rx.epsn = a->rq_psn;
 		qp->rx.msn = 0;
 		qp->rx.prev_opcode = SROCE_OPCODE_NONE;
+		sroce_cc_start(qp, &qp->rx.cc);
 	}
 	if (mask & IB_QP_MIN_RNR_TIMER) {
 		a->min_rnr_timer = attr->min_rnr_timer;
@@ -242,11 +244,20 @@ static void apply_tx(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_SQ_PSN) {
 		a->sq_psn = attr->sq_psn & 0xffffff;
 		start_window(qp);
+		sroce_cc_start(qp, &qp->tx.cc);
+		sroce_cc_limit(qp, a->rate_limit);
 	} else if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
 			   IB_QP_RNR_RETRY)) {
 		set_window_config(qp);
 	}
+	if (mask & IB_QP_RATE_LIMIT) {
+		a->rate_limit = attr->rate_limit;
+		sroce_cc_limit(qp, a->rate_limit);
+	}
 	spin_unlock_bh(&qp->tx.lock);
+	/* it may wait for a slower pacer than it has now */
+	if (mask & IB_QP_RATE_LIMIT)
+		sroce_sched_kick_tx(qp);
 }
 
 /* Back to the state after create, but for the QPN and the queues' memory. */
@@ -265,6 +276,7 @@ static void reset(struct sroce_qp *qp)
 	rx->rwqe_held = false;
 	rx->fifo_tail = rx->fifo_head;
 	rx->mem_n = 0;
+	sroce_cc_start(qp, &rx->cc);
 	sroce_wq_reset_rq(&rx->rq);
 	spin_unlock_bh(&rx->lock);
 	spin_lock_bh(&tx->lock);
@@ -276,10 +288,12 @@ static void reset(struct sroce_qp *qp)
 	tx->rd_out = 0;
 	tx->since_ackreq = 0;
 	tx->hold_ns = 0;
+	sroce_cc_start(qp, &tx->cc);
 	sroce_window_init(&tx->window, 0, 1);
 	sroce_wq_reset_sq(&tx->sq);
 	spin_unlock_bh(&tx->lock);
 	qp->flush_delay = 1;
+	qp->attr.rate_limit = 0;
 }
 
 static void enter_state(struct sroce_qp *qp, const struct ib_qp_attr *attr,
@@ -320,7 +334,8 @@ static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
 		return -EINVAL;
 	if (mask & IB_QP_STATE)
 		next = attr->qp_state;
-	if (!ib_modify_qp_is_ok(cur, next, IB_QPT_RC, mask))
+	/* ib_core knows the limit for raw packet QPs only */
+	if (!ib_modify_qp_is_ok(cur, next, IB_QPT_RC, mask & ~IB_QP_RATE_LIMIT))
 		return -EINVAL;
 	err = check_attr(qp, attr, mask);
 	if (err)
@@ -355,7 +370,7 @@ static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
  *
  * Context: Process, may sleep.
  * Return: 0; -EINVAL for a transition or value IBA 11.2.5.2 forbids, -EOPNOTSUPP
- *	for path migration and rate limits, -ENOMEM; nothing is changed then.
+ *	for path migration, -ENOMEM; nothing is changed then.
  */
 int sroce_qpmod_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		       struct ib_udata *udata)

@@ -9,6 +9,7 @@
  */
 #include "req.h"
 
+#include "cc.h"
 #include "engine.h"
 #include "mr.h"
 #include "frame.h"
@@ -61,6 +62,10 @@ static void hold(struct sroce_qp *qp, const struct run *run)
 /* Send the train; false when the stack dropped it and the window went back. */
 static bool flush(struct sroce_qp *qp, struct run *run)
 {
+	u32 bytes = sroce_train_wire_bytes(&run->train);
+
+	if (bytes)
+		sroce_cc_sent(qp, &qp->tx.cc, bytes, run->now_ns);
 	if (likely(!sroce_train_send(&run->train)))
 		return true;
 	if (sroce_window_lost(&qp->tx.window, run->train_psn, run->now_ns) ==
@@ -68,6 +73,13 @@ static bool flush(struct sroce_qp *qp, struct run *run)
 		sroce_txq_seek(qp);
 	hold(qp, run);
 	return false;
+}
+
+/* How long may the next train be?  False: the pacer says when there is one. */
+static bool get_budget(struct sroce_qp *qp, struct run *run)
+{
+	run->train.max_bytes = sroce_cc_budget(&qp->tx.cc, run->now_ns);
+	return run->train.max_bytes;
 }
 
 /*
@@ -83,7 +95,8 @@ static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes)
 	if (run->frames >= SROCE_RUN_FRAMES)
 		return STEP_AGAIN;
 	if (sroce_train_full(&run->train, bytes)) {
-		if (!flush(qp, run) || sroce_sched_tx_blocked(qp))
+		if (!flush(qp, run) || sroce_sched_tx_blocked(qp) ||
+		    !get_budget(qp, run))
 			return STEP_STOP;
 	}
 	return STEP_ON;
@@ -129,8 +142,9 @@ static bool want_ack(struct sroce_qp *qp, const struct run *run,
 	    sroce_window_room(&tx->window) > 1 &&
 	    run->frames + 1 < SROCE_RUN_FRAMES &&
 	    !(last && end_wanted(qp, w)) &&
-	    !(t->max_frames > 1 && (t->frames + 1 >= t->max_frames ||
-				    t->bytes + 2 * bytes > SROCE_TRAIN_BYTES)))
+	    !(t->max_frames > 1 && t->frames + 1 >= t->max_frames) &&
+	    /* behind a quantum there may be a pause longer than the timeout */
+	    t->bytes + 2 * bytes <= t->max_bytes)
 		return false;
 	tx->since_ackreq = 0;
 	tx->tail_ns = 0;
@@ -226,11 +240,14 @@ static bool build_failed(struct sroce_qp *qp, struct run *run, int err)
 	return err == -ENETUNREACH;
 }
 
-static void count_sent(struct sroce_qp *qp, struct run *run, u32 npsn)
+static void count_sent(struct sroce_qp *qp, struct run *run, u32 npsn,
+		       bool probe)
 {
 	struct sroce_window *win = &qp->tx.window;
 
-	if (sroce_window_resending(win))
+	if (probe)
+		sroce_stat_inc(qp->dev, TLP);
+	else if (sroce_window_resending(win))
 		sroce_stat_inc(qp->dev, RETRANS_PKTS);
 	sroce_window_sent(win, npsn, run->now_ns);
 	run->frames++;
@@ -242,6 +259,7 @@ static enum step send_packets(struct sroce_qp *qp, struct run *run,
 	u32 idx = sroce_psn_dist(w->first_psn, qp->tx.window.nxt);
 	u32 payload, bytes;
 	enum step step;
+	bool probe;
 	int err;
 
 	for (; idx < w->npsn; idx++) {
@@ -252,10 +270,11 @@ static enum step send_packets(struct sroce_qp *qp, struct run *run,
 		step = may_send(qp, run, bytes);
 		if (step != STEP_ON)
 			return step;
+		probe = qp->tx.tail_probe;
 		err = add_packet(qp, run, w, idx, payload);
 		if (unlikely(err) && !build_failed(qp, run, err))
 			return STEP_STOP;
-		count_sent(qp, run, 1);
+		count_sent(qp, run, 1, probe);
 		if (unlikely(err))
 			return STEP_STOP;
 	}
@@ -284,7 +303,7 @@ static enum step send_request(struct sroce_qp *qp, struct run *run,
 	err = add_packet(qp, run, w, idx, 0);
 	if (unlikely(err) && !build_failed(qp, run, err))
 		return STEP_STOP;
-	count_sent(qp, run, w->npsn - idx);
+	count_sent(qp, run, w->npsn - idx, false);
 	return unlikely(err) ? STEP_STOP : STEP_ON;
 }
 
@@ -459,6 +478,8 @@ bool sroce_req_run(struct sroce_qp *qp)
 	if (tx->hold_ns || sroce_sched_tx_blocked(qp))
 		return false;
 	sroce_train_init(&run.train, &qp->path);
+	if (!get_budget(qp, &run))
+		return false;
 	while (step == STEP_ON)
 		step = send_next(qp, &run);
 	if (!flush(qp, &run))

@@ -10,6 +10,7 @@
  */
 #include "rx.h"
 
+#include "cc.h"
 #include "comp.h"
 #include "engine.h"
 #include "frame.h"
@@ -158,26 +159,43 @@ static void count_fault(struct sroce_dev *dev, enum sroce_hdr_fault fault)
 	}
 }
 
-static void rx_cnp(struct sroce_qp *qp)
+/* A CNP is for whichever role sent the data that was marked. */
+static void rx_cnp(struct batch *b, struct sroce_qp *qp)
 {
-	/* no rate limiter is attached to the QP: nobody to slow down */
-	sroce_stat_inc(qp->dev, RP_CNP_IGNORED);
+	bool handled;
+
+	batch_enter(b, qp, false);
+	handled = sroce_cc_cnp_tx(qp, b->now_ns);
+	if (unlikely(sroce_cc_reads_sent(qp, b->now_ns))) {
+		batch_enter(b, qp, true);
+		handled |= sroce_cc_cnp_rx(qp, b->now_ns);
+	}
+	if (handled)
+		sroce_stat_inc(qp->dev, RP_CNP_HANDLED);
+	else
+		sroce_stat_inc(qp->dev, RP_CNP_IGNORED);
 }
 
 static void deliver(struct batch *b, struct sroce_qp *qp,
 		    const struct sroce_frame *f)
 {
 	if (f->h.info->flags & SROCE_OPF_CNP) {
-		rx_cnp(qp);
-	} else if (f->h.info->type != qp->type) {
+		rx_cnp(b, qp);
+		return;
+	}
+	if (f->h.info->type != qp->type) {
 		sroce_stat_inc(qp->dev, DROP_TYPE);
-	} else if (f->h.info->flags & SROCE_OPF_REQ) {
+		return;
+	}
+	if (f->h.info->flags & SROCE_OPF_REQ) {
 		batch_enter(b, qp, true);
 		sroce_resp_consume(qp, f);
 	} else {
 		batch_enter(b, qp, false);
 		sroce_comp_consume(qp, f, b->now_ns);
 	}
+	if (unlikely(f->ce))
+		sroce_cc_marked(qp, &f->h, b->responder, b->now_ns);
 }
 
 /**

@@ -147,22 +147,37 @@ void sroce_sched_complete_rx(struct sroce_qp *qp, const struct sroce_wc *wc)
 		flush_batch(qp, qp->rcq, b, SROCE_EV_RCQ_OVERFLOW);
 }
 
+/* The responder's pacer; no matter when the responder will look at it anyway. */
+static u64 responder_deadline(const struct sroce_qp *qp)
+{
+	u64 pace_ns = READ_ONCE(qp->rx.cc.pace_ns);
+
+	if (!pace_ns || test_bit(SROCE_EV_RX, &qp->events))
+		return SROCE_WINDOW_OFF;
+	return pace_ns;
+}
+
 /* Arm the hrtimer when the earliest deadline is before the one it has. */
 static void arm_timer(struct sroce_qp *qp)
 {
 	struct sroce_tx *tx = &qp->tx;
 	u64 when;
 
-	if (!sroce_qpstate_can_responses(tx->state) || READ_ONCE(qp->dead))
+	if (READ_ONCE(qp->dead))
 		return;
-	when = sroce_window_deadline(&tx->window);
-	if (tx->hold_ns)
-		when = min(when, tx->hold_ns);
-	if (tx->tail_ns)
-		when = min(when, tx->tail_ns);
+	when = responder_deadline(qp);
+	if (sroce_qpstate_can_responses(tx->state)) {
+		when = min(when, sroce_window_deadline(&tx->window));
+		if (tx->hold_ns)
+			when = min(when, tx->hold_ns);
+		if (tx->tail_ns)
+			when = min(when, tx->tail_ns);
+		if (tx->cc.pace_ns)
+			when = min(when, tx->cc.pace_ns);
+	}
 	if (when >= tx->timer_ns)
 		return;
-	tx->timer_ns = when;
+	WRITE_ONCE(tx->timer_ns, when);
 	hrtimer_start_range_ns(&qp->timer, ns_to_ktime(when), TIMER_SLACK_NS,
 			       HRTIMER_MODE_ABS_SOFT);
 }
@@ -227,9 +242,15 @@ void sroce_sched_rx_end(struct sroce_qp *qp)
 			queue_bh(qp);
 			return;
 		}
-		/* unlock before looking; pairs with the barrier in kick_rx */
+		/*
+		 * unlock before looking; pairs with the barriers in kick_rx and
+		 * timer_fired
+		 */
 		smp_mb();
 	} while (test_bit(SROCE_EV_RX, &qp->events) && spin_trylock(&rx->lock));
+	/* the clock is the requester's: it arms it for both */
+	if (unlikely(responder_deadline(qp) < READ_ONCE(qp->tx.timer_ns)))
+		sroce_sched_kick_tx(qp);
 }
 
 /**
@@ -288,8 +309,17 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct sroce_qp *qp = container_of(timer, struct sroce_qp, timer);
 
+	if (responder_deadline(qp) <= ktime_get_ns()) {
+		set_bit(SROCE_EV_RX, &qp->events);
+		/* set before trying; pairs with the barrier in rx_end */
+		smp_mb__after_atomic();
+		if (spin_trylock(&qp->rx.lock))
+			sroce_sched_rx_end(qp);
+	}
 	spin_lock(&qp->tx.lock);
-	qp->tx.timer_ns = SROCE_WINDOW_OFF;
+	WRITE_ONCE(qp->tx.timer_ns, SROCE_WINDOW_OFF);
+	/* disarmed before looking; pairs with the barrier in rx_end */
+	smp_mb();
 	set_bit(SROCE_EV_TX, &qp->events);
 	sroce_sched_tx_end(qp);
 	return HRTIMER_NORESTART;

@@ -14,6 +14,8 @@
 
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -21,6 +23,9 @@
 
 /* Pages a CPU keeps to build frames on; each holds 32 KB where memory allows. */
 #define FRAG_PAGES	16
+
+/* Ethernet around an IP packet: header, FCS, preamble, gap between frames. */
+#define L2_BYTES	38
 
 /**
  * struct frag_ring - page fragments of one CPU, recycled once nobody uses them
@@ -100,10 +105,22 @@ static void frag_rings_free(void)
 	}
 }
 
+/* The network may mark what takes part in congestion control (IBA A17, CA17-14). */
+static u8 path_tos(const struct sroce_path *path)
+{
+	u8 tos = path->av.traffic_class;
+
+	if (READ_ONCE(path->dev->cc.enable))
+		tos = (tos & ~INET_ECN_MASK) | INET_ECN_ECT_0;
+	return tos;
+}
+
 /**
  * sroce_train_init() - begin an empty train
  * @t: the train
  * @path: where its frames go
+ *
+ * Its size, priority and traffic class may be changed before the first frame.
  *
  * Context: Bottom halves off.
  */
@@ -111,6 +128,9 @@ void sroce_train_init(struct sroce_train *t, struct sroce_path *path)
 {
 	memset(t, 0, sizeof(*t));
 	t->path = path;
+	t->max_bytes = SROCE_TRAIN_BYTES;
+	t->priority = path->priority;
+	t->tos = path_tos(path);
 }
 
 /**
@@ -124,7 +144,7 @@ void sroce_train_init(struct sroce_train *t, struct sroce_path *path)
 bool sroce_train_full(const struct sroce_train *t, u32 bytes)
 {
 	return t->frames && (t->frames >= t->max_frames ||
-			     t->bytes + bytes > SROCE_TRAIN_BYTES);
+			     t->bytes + bytes > t->max_bytes);
 }
 
 static int train_begin(struct sroce_train *t, u16 id)
@@ -180,11 +200,13 @@ void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id)
 		struct ipv6hdr *ip6 = (struct ipv6hdr *)(bth - path->hdr_bytes);
 
 		ip6->payload_len = uh->len;
+		ipv6_change_dsfield(ip6, 0, t->tos);
 	} else {
 		struct iphdr *iph = (struct iphdr *)(bth - path->hdr_bytes);
 
 		iph->tot_len = htons(path->hdr_bytes + bytes);
 		iph->id = htons((u16)(t->first_id + t->frames));
+		iph->tos = t->tos;
 	}
 	skb_set_transport_header(skb, -(int)sizeof(*uh));
 	skb_set_network_header(skb, -(int)path->hdr_bytes);
@@ -256,7 +278,7 @@ static int train_xmit(struct sroce_train *t)
 
 	train_gso(t);
 	__skb_push(skb, t->path->hdr_bytes);
-	skb->priority = t->path->priority;
+	skb->priority = t->priority;
 	skb_dst_set(skb, t->dst);
 	skb_set_owner_w(skb, sk);
 	if (t->path->av.l3 == SROCE_L3_IPV6) {
@@ -267,6 +289,18 @@ static int train_xmit(struct sroce_train *t)
 	skb->protocol = htons(ETH_P_IP);
 	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
 	return ip_local_out(net, sk, skb);
+}
+
+/**
+ * sroce_train_wire_bytes() - what a train takes of the link
+ * @t: the train
+ *
+ * Context: Bottom halves off.
+ * Return: bytes, all headers and Ethernet's overhead included.
+ */
+u32 sroce_train_wire_bytes(const struct sroce_train *t)
+{
+	return t->bytes + t->frames * (t->path->hdr_bytes + L2_BYTES);
 }
 
 /**

@@ -31,6 +31,9 @@ struct sroce_path;
  * @bytes: their UDP payload
  * @head_bytes: UDP payload of the first one
  * @max_frames: frames a train may have
+ * @max_bytes: UDP payload a train may have
+ * @priority: skb->priority
+ * @tos: traffic class, ECN bits included
  * @headroom: bytes in front of the transport headers
  * @first_id: IP ID of the first frame; members count on from it
  */
@@ -44,8 +47,11 @@ struct sroce_train {
 	u32 bytes;
 	u32 head_bytes;
 	u32 max_frames;
+	u32 max_bytes;
+	u32 priority;
 	u32 headroom;
 	u16 first_id;
+	u8 tos;
 };
 
 void sroce_train_init(struct sroce_train *t, struct sroce_path *path);
@@ -53,6 +59,7 @@ bool sroce_train_full(const struct sroce_train *t, u32 bytes);
 void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id);
 void sroce_train_commit(struct sroce_train *t);
 void sroce_train_abort(struct sroce_train *t);
+u32 sroce_train_wire_bytes(const struct sroce_train *t);
 int sroce_train_send(struct sroce_train *t);
 void sroce_train_exit(void);
 

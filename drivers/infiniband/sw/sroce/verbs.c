@@ -255,6 +255,7 @@ static const struct ib_device_ops verbs_ops = {
 	.destroy_cq = sroce_cq_destroy,
 	.destroy_qp = sroce_qp_destroy,
 	.disassociate_ucontext = disassociate_ucontext,
+	.fill_res_qp_entry = sroce_qp_fill_res,
 	.get_dev_fw_str = get_dev_fw_str,
 	.get_dma_mr = sroce_mr_get_dma,
 	.get_hw_stats = sroce_stats_read,

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Congestion control between the controller and the packets.
+ *
+ * Owns the reaction point and pacer of each role, what a congestion mark and a
+ * CNP do to a QP, and the CNP itself.  Runs under a role's lock with bottom
+ * halves off; set up in process context.  Called by the roles, rx.c, qp code and
+ * main.c.  Must not know WQEs, PSNs or timers: sched.c wakes who waits.
+ */
+#include "cc.h"
+
+#include "frame.h"
+#include "proto/opcode.h"
+#include "proto/wire.h"
+#include "qp.h"
+#include "train.h"
+
+#include "compat.h"
+
+#include <linux/ethtool.h>
+#include <linux/ktime.h>
+#include <net/inet_ecn.h>
+#include <net/route.h>
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/sroce.h>
+
+/* The line where the netdev does not know (lo, tun, a link that is down). */
+#define LINE_UNKNOWN_KBPS	10000000U
+#define KBPS_PER_MBPS		1000U
+#define LINE_MOST_MBPS		4000000U
+
+/* CNPs of all QPs of a device: as many in a period, so an attack costs little. */
+#define CNP_CAP			1000
+#define CNP_CAP_NS		1000000ULL
+
+/* A CNP is about data sent no longer ago, ns: queues and slow paths are long. */
+#define RECENT_NS		100000000ULL
+
+/**
+ * sroce_cc_dev_init() - set up congestion control of a device
+ * @dev: the device, not yet registered
+ *
+ * The knobs follow from the speed the netdev has now.
+ *
+ * Context: Process, rtnl held.
+ */
+void sroce_cc_dev_init(struct sroce_dev *dev)
+{
+	struct ethtool_link_ksettings link = {};
+	u32 kbps = LINE_UNKNOWN_KBPS;
+	u32 i;
+
+	if (!__ethtool_get_link_ksettings(dev->ndev, &link) &&
+	    link.base.speed && link.base.speed <= LINE_MOST_MBPS)
+		kbps = link.base.speed * KBPS_PER_MBPS;
+	sroce_dcqcn_param_defaults(&dev->cc.param, kbps);
+	for (i = 0; i < SROCE_DCQCN_KNOBS; i++)
+		dev->cc.ids[i] = i;
+	spin_lock_init(&dev->cc.cap_lock);
+	dev->cc.enable = true;
+}
+
+/**
+ * sroce_cc_qp_init() - set up congestion control of a QP
+ * @qp: the QP, not yet published
+ *
+ * Context: Process.
+ */
+void sroce_cc_qp_init(struct sroce_qp *qp)
+{
+	spin_lock_init(&qp->np_lock);
+	sroce_cc_start(qp, &qp->tx.cc);
+	sroce_cc_start(qp, &qp->rx.cc);
+}
+
+/**
+ * sroce_cc_start() - a role begins a new connection, not throttled
+ * @qp: the QP
+ * @cc: that role's part; its lock is held, or nobody else has the QP yet
+ *
+ * Context: Any.
+ */
+void sroce_cc_start(struct sroce_qp *qp, struct sroce_cc *cc)
+{
+	sroce_dcqcn_init(&cc->rp, &qp->dev->cc.param, ktime_get_ns());
+	sroce_pacer_init(&cc->pacer);
+	WRITE_ONCE(cc->pace_ns, 0);
+	WRITE_ONCE(cc->sent_ns, 0);
+	cc->limit_kbps = 0;
+}
+
+/* Give the pacer the lower of the controller's and the user's rate. */
+static void apply_rate(struct sroce_qp *qp, struct sroce_cc *cc, u64 now_ns)
+{
+	sroce_pacer_set_rate(&cc->pacer,
+			     sroce_dcqcn_pacing_rate(&cc->rp, cc->limit_kbps),
+			     qp->pmtu + SROCE_MAX_OVERHEAD, now_ns);
+}
+
+/**
+ * sroce_cc_limit() - the user limits the rate of requests (IB_QP_RATE_LIMIT)
+ * @qp: the QP, tx.lock held
+ * @limit_kbps: bits on the link per ms, Ethernet's overhead included; 0: none
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_cc_limit(struct sroce_qp *qp, u32 limit_kbps)
+{
+	lockdep_assert_held(&qp->tx.lock);
+	qp->tx.cc.limit_kbps = limit_kbps;
+	apply_rate(qp, &qp->tx.cc, ktime_get_ns());
+}
+
+/**
+ * sroce_cc_budget() - how much a role may send now
+ * @cc: that role's part, role lock held
+ * @now_ns: present time, ns
+ *
+ * Context: Bottom halves off.
+ * Return: bytes for the next train; 0 when there is nothing before pace_ns.
+ */
+u32 sroce_cc_budget(struct sroce_cc *cc, u64 now_ns)
+{
+	u32 bytes;
+
+	if (unlikely(cc->pace_ns))
+		WRITE_ONCE(cc->pace_ns, 0);
+	if (likely(!cc->pacer.rate_bytes_per_s))
+		return SROCE_TRAIN_BYTES;
+	bytes = sroce_pacer_budget_bytes(&cc->pacer, now_ns);
+	if (!bytes)
+		WRITE_ONCE(cc->pace_ns, sroce_pacer_ready_ns(&cc->pacer));
+	return min_t(u32, bytes, SROCE_TRAIN_BYTES);
+}
+
+/**
+ * sroce_cc_sent() - a role sent data
+ * @qp: the QP
+ * @cc: that role's part, role lock held
+ * @bytes: what it took of the link
+ * @now_ns: present time, ns
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_cc_sent(struct sroce_qp *qp, struct sroce_cc *cc, u32 bytes,
+		   u64 now_ns)
+{
+	const struct sroce_cc_dev *ccd = &qp->dev->cc;
+	u64 before;
+
+	WRITE_ONCE(cc->sent_ns, now_ns);
+	if (likely(!cc->rp.active && !cc->pacer.rate_bytes_per_s))
+		return;
+	if (unlikely(!READ_ONCE(ccd->enable)) && cc->rp.active)
+		sroce_dcqcn_init(&cc->rp, &ccd->param, now_ns);
+	before = sroce_dcqcn_rate(&cc->rp);
+	if (sroce_dcqcn_on_sent(&cc->rp, &ccd->param, bytes, now_ns) != before)
+		trace_sroce_cc_rate(qp, &cc->rp, before);
+	apply_rate(qp, cc, now_ns);
+	sroce_pacer_charge(&cc->pacer, bytes, now_ns);
+}
+
+/* --- reaction point -------------------------------------------------------- */
+
+static bool recent(const struct sroce_cc *cc, u64 now_ns)
+{
+	u64 sent_ns = READ_ONCE(cc->sent_ns);
+
+	return sent_ns && sent_ns + RECENT_NS > now_ns;
+}
+
+/**
+ * sroce_cc_reads_sent() - may a CNP be about READ responses
+ * @qp: the QP
+ * @now_ns: time of arrival
+ *
+ * A CNP names the QP and not what was marked.
+ *
+ * Context: Any.
+ * Return: true when the responder sent data lately.
+ */
+bool sroce_cc_reads_sent(const struct sroce_qp *qp, u64 now_ns)
+{
+	return recent(&qp->rx.cc, now_ns);
+}
+
+/* CA17-45: what is sent from here on is sent more slowly */
+static void slow_down(struct sroce_qp *qp, struct sroce_cc *cc, u64 now_ns)
+{
+	u64 before = sroce_dcqcn_rate(&cc->rp);
+
+	if (sroce_dcqcn_on_cnp(&cc->rp, &qp->dev->cc.param, now_ns) != before)
+		trace_sroce_cc_rate(qp, &cc->rp, before);
+	apply_rate(qp, cc, now_ns);
+}
+
+/**
+ * sroce_cc_cnp_tx() - a CNP came: slow the requester down
+ * @qp: the QP, tx.lock held
+ * @now_ns: time of arrival
+ *
+ * Context: Softirq.
+ * Return: false when it is ignored: congestion control is off, the QP is not
+ *	connected, or all it sent lately were READ responses.
+ */
+bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns)
+{
+	lockdep_assert_held(&qp->tx.lock);
+	trace_sroce_cnp_received(qp);
+	if (!READ_ONCE(qp->dev->cc.enable) ||
+	    !sroce_qpstate_can_responses(qp->tx.state))
+		return false;
+	if (recent(&qp->rx.cc, now_ns) && !recent(&qp->tx.cc, now_ns))
+		return false;
+	slow_down(qp, &qp->tx.cc, now_ns);
+	return true;
+}
+
+/**
+ * sroce_cc_cnp_rx() - a CNP came: slow READ responses down
+ * @qp: the QP, rx.lock held; its responder sent data lately
+ * @now_ns: time of arrival
+ *
+ * Context: Softirq.
+ * Return: false when it is ignored.
+ */
+bool sroce_cc_cnp_rx(struct sroce_qp *qp, u64 now_ns)
+{
+	lockdep_assert_held(&qp->rx.lock);
+	if (!READ_ONCE(qp->dev->cc.enable) ||
+	    !sroce_qpstate_can_requests(qp->rx.state))
+		return false;
+	slow_down(qp, &qp->rx.cc, now_ns);
+	return true;
+}
+
+/* --- notification point ---------------------------------------------------- */
+
+static bool cnp_due(struct sroce_qp *qp, u64 now_ns)
+{
+	u32 interval_us = READ_ONCE(qp->dev->cc.param.cnp_interval_us);
+	bool due;
+
+	spin_lock(&qp->np_lock);
+	due = sroce_dcqcn_np_mark(&qp->np, interval_us * NSEC_PER_USEC, now_ns);
+	spin_unlock(&qp->np_lock);
+	return due;
+}
+
+static bool below_cap(struct sroce_cc_dev *ccd, u64 now_ns)
+{
+	bool below;
+
+	spin_lock(&ccd->cap_lock);
+	if (now_ns - ccd->cap_ns >= CNP_CAP_NS) {
+		ccd->cap_ns = now_ns;
+		ccd->cap_n = 0;
+	}
+	below = ccd->cap_n < CNP_CAP;
+	ccd->cap_n += below;
+	spin_unlock(&ccd->cap_lock);
+	return below;
+}
+
+/* IBA A17.9.3: the marked packet's P_Key, the peer's QP, 16 zero bytes. */
+static void send_cnp(struct sroce_qp *qp, u16 pkey)
+{
+	const struct sroce_dcqcn_param *p = &qp->dev->cc.param;
+	struct sroce_hdr h = {
+		.opcode = SROCE_OPCODE_CNP,
+		.becn = true,
+		.pkey = pkey,
+		.dqpn = qp->dqpn,
+	};
+	struct sroce_src src = {};
+	struct sroce_train train;
+
+	sroce_train_init(&train, &qp->path);
+	train.tos = READ_ONCE(p->cnp_dscp) << 2 | INET_ECN_ECT_0;
+	train.priority = READ_ONCE(p->cnp_prio_mode) ?
+			 rt_tos2priority(train.tos) : READ_ONCE(p->cnp_prio);
+	if (sroce_frame_add(&train, &h,
+			    sroce_opcode_info(h.opcode)->hdr_bytes, &src, 0)) {
+		sroce_stat_inc(qp->dev, SEND_ERR);
+		return;
+	}
+	sroce_stat_inc(qp->dev, NP_CNP_SENT);
+	trace_sroce_cnp_sent(qp);
+	sroce_train_send(&train);
+}
+
+/**
+ * sroce_cc_marked() - a valid packet came with a congestion mark
+ * @qp: the QP; the lock of the role the packet is for is held
+ * @h: its headers; not a CNP
+ * @responder: that role is the responder
+ * @now_ns: time of arrival
+ *
+ * The CNP is sent at once, past pacer and window (CA17-44).
+ *
+ * Context: Softirq.
+ */
+void sroce_cc_marked(struct sroce_qp *qp, const struct sroce_hdr *h,
+		     bool responder, u64 now_ns)
+{
+	/* what the role lock protects of the path, its state says */
+	bool connected = responder ? sroce_qpstate_can_requests(qp->rx.state) :
+				     sroce_qpstate_can_responses(qp->tx.state);
+
+	sroce_stat_inc(qp->dev, NP_ECN_MARKED);
+	if (READ_ONCE(qp->dev->cc.enable) && connected && cnp_due(qp, now_ns) &&
+	    below_cap(&qp->dev->cc, now_ns))
+		send_cnp(qp, h->pkey);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Trace events: what congestion control did to a queue pair.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM sroce
+
+#if !defined(_TRACE_SROCE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_SROCE_H
+
+#include <linux/tracepoint.h>
+#include <rdma/ib_verbs.h>
+
+struct sroce_dcqcn;
+struct sroce_qp;
+
+TRACE_EVENT(sroce_cc_rate,
+	TP_PROTO(struct sroce_qp *qp, const struct sroce_dcqcn *rp, u64 before),
+
+	TP_ARGS(qp, rp, before),
+
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&qp->ibqp.device->dev))
+		__field(u32, qpn)
+		__field(u32, alpha)
+		__field(u64, before)
+		__field(u64, rate)
+		__field(u64, target)
+	),
+
+	TP_fast_assign(
+		__assign_str(dev);
+		__entry->qpn = qp->ibqp.qp_num;
+		__entry->alpha = rp->alpha_q30 >> 20;
+		__entry->before = before;
+		__entry->rate = rp->cur_bytes_per_s;
+		__entry->target = rp->target_bytes_per_s;
+	),
+
+	TP_printk("%s qpn %u: %s from %llu to %llu bytes/s, target %llu, alpha %u/1024",
+		  __get_str(dev), __entry->qpn,
+		  __entry->rate < __entry->before ? "cut" : "increase",
+		  __entry->before, __entry->rate, __entry->target,
+		  __entry->alpha)
+);
+
+DECLARE_EVENT_CLASS(sroce_cnp,
+	TP_PROTO(struct sroce_qp *qp),
+
+	TP_ARGS(qp),
+
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&qp->ibqp.device->dev))
+		__field(u32, qpn)
+		__field(u32, peer)
+	),
+
+	TP_fast_assign(
+		__assign_str(dev);
+		__entry->qpn = qp->ibqp.qp_num;
+		__entry->peer = qp->dqpn;
+	),
+
+	TP_printk("%s qpn %u, peer's qpn %u", __get_str(dev), __entry->qpn,
+		  __entry->peer)
+);
+
+DEFINE_EVENT(sroce_cnp, sroce_cnp_sent,
+	TP_PROTO(struct sroce_qp *qp),
+	TP_ARGS(qp)
+);
+
+DEFINE_EVENT(sroce_cnp, sroce_cnp_received,
+	TP_PROTO(struct sroce_qp *qp),
+	TP_ARGS(qp)
+);
+
+#endif /* _TRACE_SROCE_H */
+
+#include <trace/define_trace.h>

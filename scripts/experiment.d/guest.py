@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""One experiment inside a machine whose time is simulated.
+
+Reads what to build from the JSON in SROCE_T_SPEC, builds the network of
+namespaces, runs sroce_flow and whatever goes on beside it, and leaves
+/out/result.json: what each flow carried in each tick, samples of each queue,
+counters.  Nothing here spins: time passes only while everybody sleeps.
+
+Hosts are namespaces with one veth to a switch; switches are namespaces with a
+bridge.  A host's line rate and the path's delay are netem on its own veth; a
+switch port has htb with RED under it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+SPEC = json.loads(os.environ["SROCE_T_SPEC"])
+MTU = 4300
+FLOW = "/lab/build/tests/sroce_flow"
+CC = "/sys/kernel/debug/sroce/%s/cc_params/%s"
+
+
+def run(command, check=True):
+    done = subprocess.run(command, shell=True, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if check and done.returncode:
+        print("# failed: %s: %s" % (command, done.stdout))
+        sys.exit(1)
+    return done.stdout
+
+
+def address(host):
+    return "10.0.0.%d" % (1 + list(SPEC["hosts"]).index(host))
+
+
+def load():
+    for module in ("udp_tunnel", "ip6_udp_tunnel", "ib_core", "ib_uverbs",
+                   "veth", "sch_netem", "sch_htb", "sch_red", "bridge"):
+        run("modprobe -q " + module, check=False)
+    if SPEC["driver"] == "rxe":
+        run("modprobe rdma_rxe")
+    else:
+        run("insmod $(find $MODULES -name sroce.ko | head -n 1)")
+    run("mountpoint -q /sys/kernel/debug || "
+        "mount -t debugfs none /sys/kernel/debug")
+
+
+def queue(ns, dev, port):
+    """The queue of a switch port: htb for the rate, RED for the marks."""
+    rate = "%dmbit" % port["mbit"]
+    burst = max(8000, port["mbit"] * 2)
+    tc = "ip netns exec %s tc " % ns
+    run(tc + "qdisc replace dev %s root handle 1: htb default 10" % dev)
+    run(tc + "class add dev %s parent 1: classid 1:10 htb rate %s ceil %s "
+        "burst %d cburst %d quantum 8000" % (dev, rate, rate, burst, burst))
+    if port.get("tail"):
+        run(tc + "qdisc add dev %s parent 1:10 handle 10: bfifo limit %d" %
+            (dev, port["limit"]))
+        return
+    run(tc + "qdisc add dev %s parent 1:10 handle 10: red limit %d min %d "
+        "max %d avpkt 1000 burst %d probability %s bandwidth %s ecn" %
+        (dev, port["limit"], port["kmin"], port["kmax"],
+         port["kmin"] // 1000 + 1, port["pmax"], rate))
+
+
+def netem(host, more):
+    run("ip netns exec %s tc qdisc replace dev e0 root netem limit 100000 "
+        "delay %dus rate %dmbit %s" %
+        (host, SPEC["delay_us"], SPEC["line_mbit"], more))
+
+
+def build():
+    for switch in SPEC["switches"]:
+        run("ip netns add %s; ip -n %s link add br0 type bridge; "
+            "ip -n %s link set br0 mtu %d up" % (switch, switch, switch, MTU))
+    for host, switch in SPEC["hosts"].items():
+        run("ip netns add %s; ip link add e0 netns %s mtu %d type veth "
+            "peer name p-%s netns %s mtu %d" %
+            (host, host, MTU, host, switch, MTU))
+        run("ip -n %s link set p-%s master br0 up" % (switch, host))
+        run("ip -n %s addr add %s/24 dev e0; ip -n %s link set lo up; "
+            "ip -n %s link set e0 up" % (host, address(host), host, host))
+        if not SPEC["whole_trains"]:
+            run("ip netns exec %s ethtool -K e0 tx-gso-list off" % host)
+        netem(host, "")
+    for one, two in SPEC["trunks"]:
+        run("ip link add t-%s netns %s mtu %d type veth peer name t-%s "
+            "netns %s mtu %d" % (two, one, MTU, one, two, MTU))
+        run("ip -n %s link set t-%s master br0 up; "
+            "ip -n %s link set t-%s master br0 up" % (one, two, two, one))
+    for name, port in SPEC["ports"].items():
+        queue(*name.split(":"), port)
+    for line in SPEC["commands"]:
+        run(line)
+
+
+def devices():
+    for host in SPEC["hosts"]:
+        run("ip netns exec %s rdma link add d_%s type %s netdev e0" %
+            (host, host, SPEC["driver"]))
+    time.sleep(1)
+    # the switches learn where everybody is before anything is measured
+    hosts = list(SPEC["hosts"])
+    for host in hosts:
+        run("ip netns exec %s ping -Q 2 -c 1 -W 2 %s" %
+            (host, address(hosts[-1] if host != hosts[-1] else hosts[0])))
+    for host, more in SPEC["netem"].items():
+        netem(host, more)
+    if SPEC["driver"] == "rxe":
+        return
+    for host in hosts:
+        knobs = dict(SPEC["knobs"])
+        knobs.setdefault("enable", 1 if SPEC["cc"] else 0)
+        for name, value in knobs.items():
+            with open(CC % ("d_" + host, name), "w", encoding="ascii") as f:
+                f.write("%s\n" % value)
+
+
+def counters():
+    found = {}
+    for host in SPEC["hosts"]:
+        folder = "/sys/class/infiniband/d_%s/ports/1/hw_counters/" % host
+        for name in os.listdir(folder):
+            if name == "lifespan":
+                continue
+            with open(folder + name, encoding="ascii") as f:
+                found["%s.%s" % (host, name)] = int(f.read())
+    return found
+
+
+class Sampler(threading.Thread):
+    """Looks at the queues of the switch ports every few ms."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.rows = []
+        self.over = False
+
+    def look(self):
+        for name in SPEC["ports"]:
+            ns, dev = name.split(":")
+            text = run("ip netns exec %s tc -s -j qdisc show dev %s" %
+                       (ns, dev), check=False)
+            for q in json.loads(text):
+                if q["kind"] in ("red", "bfifo"):
+                    self.rows.append([time.monotonic_ns(), name,
+                                      q["backlog"], q.get("marked", 0),
+                                      q.get("pdrop", q["drops"])])
+
+    def run(self):
+        while not self.over:
+            self.look()
+            time.sleep(SPEC["sample_ms"] / 1000)
+
+
+def blast(spec):
+    """UDP packets of 1200 bytes at so many Mbit/s, from one host to another."""
+    code = (
+        "import socket,time\n"
+        "s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n"
+        "s.connect(('%s',9))\n"
+        "end=time.monotonic()+%f\n"
+        "n=max(1,int(%d*1e6*0.0005/8/1242))\n"
+        "nxt=time.monotonic()\n"
+        "while nxt<end:\n"
+        "    for i in range(n):\n"
+        "        try: s.send(b'x'*1200)\n"
+        "        except OSError: pass\n"
+        "    nxt+=0.0005\n"
+        "    time.sleep(max(0,nxt-time.monotonic()))\n" %
+        (address(spec["to"]), SPEC["ms"] / 1000, spec["mbit"]))
+    return subprocess.Popen(["ip", "netns", "exec", spec["from"], "python3",
+                             "-c", code])
+
+
+def ping(spec):
+    """ECN-capable, so that RED does not drop them in place of a mark."""
+    return subprocess.Popen(
+        ["ip", "netns", "exec", spec["from"], "ping", "-Q", "2", "-i", "0.01",
+         "-c", str(SPEC["ms"] // 10 - 5), address(spec["to"])],
+        stdout=subprocess.PIPE, text=True)
+
+
+def main():
+    load()
+    build()
+    devices()
+    before = counters()
+    sampler = Sampler()
+    sampler.start()
+    beside = [blast(b) for b in SPEC["blast"]]
+    pings = [ping(p) for p in SPEC["pings"]]
+    done = subprocess.run(
+        [FLOW, "-t", str(SPEC["ms"]), "-i", str(SPEC["tick_ms"]), "-o",
+         "/tmp/flows.json"] + SPEC["flows"], text=True,
+        stdout=subprocess.PIPE)
+    print(done.stdout)
+    sampler.over = True
+    sampler.join()
+    after = counters()
+    result = {
+        "counters": {k: after[k] - before.get(k, 0) for k in after},
+        "queues": sampler.rows,
+        "pings": [[float(line.split("time=")[1].split()[0])
+                   for line in p.communicate()[0].splitlines()
+                   if "time=" in line] for p in pings],
+        "status": done.returncode,
+    }
+    for b in beside:
+        b.wait()
+    with open("/tmp/flows.json", encoding="utf-8") as f:
+        result.update(json.load(f))
+    with open("/out/result.json", "w", encoding="utf-8") as f:
+        json.dump(result, f)
+    print("# done")
+
+
+if __name__ == "__main__":
+    main()

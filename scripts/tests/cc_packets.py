@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Looks at what congestion control put on the wire.
+
+usage: cc_packets.py cnp PCAP SRC DST     the CNPs of a capture, byte by byte
+       cc_packets.py tos PCAP VALUE       traffic class of all but CNPs
+       cc_packets.py paths TEXT           UDP source ports of queue pairs, from
+                                          "rdma -dd resource show qp"
+Prints "ok - name" lines.
+"""
+
+import logging
+import re
+import struct
+import sys
+import zlib
+
+logging.getLogger("scapy").setLevel(logging.ERROR)
+CNP = 0x81
+
+
+def say(good, text):
+    print("%s - %s" % ("ok" if good else "not ok", text))
+    return good
+
+
+def roce_packets(path):
+    from scapy.all import rdpcap, IP, IPv6, UDP
+    for packet in rdpcap(path):
+        if UDP in packet and packet[UDP].dport == 4791:
+            ip = packet[IP] if IP in packet else packet[IPv6]
+            yield packet, ip, bytes(packet[UDP].payload)
+
+
+def traffic_class(ip):
+    return ip.tos if ip.version == 4 else ip.tc
+
+
+def check_cnp(path, src, dst):
+    from scapy.contrib.roce import BTH
+    cnps = [(p, ip, raw) for p, ip, raw in roce_packets(path)
+            if raw[0] == CNP]
+    say(cnps, "%d CNPs" % len(cnps))
+    wrong = {}
+    for packet, ip, raw in cnps:
+        opcode, flags, pkey, becn, dqpn = struct.unpack("!BBHB3s", raw[:8])
+        facts = {
+            "opcode 0x81, no flags": (opcode, flags) == (CNP, 0),
+            "P_Key of the QP": pkey == 0xFFFF,
+            "BECN and nothing else": becn == 0x40,
+            "a destination QP": int.from_bytes(dqpn, "big") > 1,
+            "PSN 0, no ACK asked for": raw[8:12] == bytes(4),
+            "16 zero bytes, then the ICRC": raw[12:28] == bytes(16) and
+            len(raw) == 32,
+            "DSCP 48, ECT(0)": traffic_class(ip) == 0xC2,
+            "between the right hosts": (ip.src, ip.dst) == (src, dst),
+        }
+        whole = bytes(packet)
+        again = packet.copy()
+        again[BTH].icrc = None
+        facts["the ICRC that scapy computes"] = bytes(again) == whole
+        for name, good in facts.items():
+            wrong.setdefault(name, 0)
+            wrong[name] += not good
+    for name, count in wrong.items():
+        say(not count, "CNP: %s%s" % (name, " (%d wrong)" % count
+                                      if count else ""))
+
+
+def check_tos(path, want):
+    seen = {}
+    for _, ip, raw in roce_packets(path):
+        if raw[0] != CNP:
+            key = traffic_class(ip)
+            seen[key] = seen.get(key, 0) + 1
+    say(set(seen) == {want}, "traffic class of every packet is %#x: %s" % (
+        want, ", ".join("%#x x %d" % x for x in sorted(seen.items()))))
+    cnps = sum(raw[0] == CNP for _, _, raw in roce_packets(path))
+    print("# %d CNPs" % cnps)
+
+
+def chi_square(ports, paths):
+    """Over a switch that hashes the 5-tuple."""
+    bins = [0] * paths
+    for port in ports:
+        text = struct.pack("!4s4sHHB", bytes([10, 77, 0, 1]),
+                           bytes([10, 77, 0, 2]), port, 4791, 17)
+        bins[(zlib.crc32(text) >> 8) % paths] += 1
+    mean = len(ports) / paths
+    return sum((n - mean) ** 2 / mean for n in bins), bins
+
+
+def check_paths(path):
+    with open(path, encoding="utf-8") as handle:
+        ports = [int(x) for x in re.findall(r'udp_sport (\d+)',
+                                            handle.read())]
+    ports = [p for p in ports if p]
+    say(len(ports) >= 500, "%d connected queue pairs" % len(ports))
+    say(all(0xC000 <= p <= 0xFFFF for p in ports),
+        "source ports from 0xC000 to 0xFFFF, %d different" % len(set(ports)))
+    # exceeded by chance once in a thousand
+    for paths, limit in ((4, 16.27), (16, 37.70)):
+        value, bins = chi_square(ports, paths)
+        say(value <= limit, "%d paths: chi-square %.1f, limit %.2f; %s" % (
+            paths, value, limit, bins))
+
+
+def main():
+    what = sys.argv[1]
+    if what == "cnp":
+        check_cnp(*sys.argv[2:5])
+    elif what == "tos":
+        check_tos(sys.argv[2], int(sys.argv[3], 0))
+    else:
+        check_paths(sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# machine: uml-debug
+# timeout: 300
+# needs: sroce tests
+#
+# Congestion control: marks, CNPs, what they do to senders, knobs, rate limits.
+. "$(dirname "$0")/lib.sh"
+
+HERE=$(dirname "$0")
+CC=/sys/kernel/debug/sroce
+
+start_suite
+mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
+
+# netem drops what it cannot mark: no ARP or neighbour discovery then
+mac() { ip_ns "$1" -br link show dev "$2" | awk '{print $3}'; }
+ip_ns "$NS_A" neigh replace $V4_B lladdr "$(mac "$NS_B" vb)" dev va nud permanent
+ip_ns "$NS_B" neigh replace $V4_A lladdr "$(mac "$NS_A" va)" dev vb nud permanent
+
+# cc DEVICE KNOB [VALUE]
+cc() {
+	if [ $# = 3 ]; then
+		echo "$3" 2>/dev/null >"$CC/$1/cc_params/$2"
+	else
+		cat "$CC/$1/cc_params/$2"
+	fi
+}
+
+# both KNOB VALUE
+both() { cc $DEV_A "$1" "$2" && cc $DEV_B "$1" "$2"; }
+
+flow() { "$TEST_BIN/sroce_flow" "$@"; }
+
+# mark_at_a WORDS..., mark_at_b WORDS...: marks of netem on the way out of an end
+mark_at_a() { in_a tc qdisc replace dev va root netem limit 20000 "$@"; }
+mark_at_b() { in_b tc qdisc replace dev vb root netem limit 20000 "$@"; }
+
+# between LOW VALUE HIGH NAME
+between() {
+	if [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; then
+		ok "$4: $2, from $1 to $3"
+	else
+		not_ok "$4: $2, not from $1 to $3"
+	fi
+}
+
+# counters of both ends since the last call of zero
+COUNTERS="np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled
+	rp_cnp_ignored retrans_pkts sent_trains"
+declare -A ZERO
+zero() {
+	local d c
+	for d in $DEV_A $DEV_B; do
+		for c in $COUNTERS; do ZERO[$d.$c]=$(counter "$d" "$c"); done
+	done
+}
+since() { echo $(($(counter "$1" "$2") - ${ZERO[$1.$2]})); }
+
+# capture FILE COMMAND...: what passes vb meanwhile
+capture() {
+	local file=$1 pid
+	shift
+	in_b tcpdump -c 20000 -i vb -s 128 -w "$file" -U udp port 4791 2>/dev/null &
+	pid=$!
+	sleep 1
+	"$@"
+	sleep 0.5
+	kill $pid
+	wait $pid 2>/dev/null
+}
+
+# ---- knobs
+
+knobs() {
+	local name bad rc=0
+	[ "$(cc $DEV_A enable)" = Y ] || { echo "not enabled"; rc=1; }
+	[ "$(cc $DEV_A line_rate)" = 10000000 ] || { echo "line rate"; rc=1; }
+	for name in rp_ai_rate:0 rp_ai_rate:400001 rp_gd:16 rp_threshold:0 \
+		rp_dce_tcp_g:1024 np_cnp_dscp:64 np_cnp_prio:8 \
+		line_rate:999 rp_time_reset:131072 rp_min_dec_fac:101 \
+		rp_hai_rate:x; do
+		bad=${name#*:} name=${name%:*}
+		if cc $DEV_A "$name" "$bad"; then
+			echo "$name took $bad"
+			rc=1
+		fi
+	done
+	[ "$(cc $DEV_A rp_ai_rate)" = 10 ] || { echo "rp_ai_rate changed"; rc=1; }
+	cc $DEV_A rp_ai_rate 25 || rc=1
+	[ "$(cc $DEV_A rp_ai_rate)" = 25 ] || { echo "no 25"; rc=1; }
+	[ "$(cc $DEV_B rp_ai_rate)" = 10 ] || { echo "other device"; rc=1; }
+	cc $DEV_A rp_ai_rate 10
+	return $rc
+}
+knobs
+verdict $? "knobs: limits, defaults, one device at a time"
+
+# ---- marking
+
+wire() {
+	capture /tmp/wire.pcap flow -t 300 -i 100 a=$DEV_A,b=$DEV_B,tc="$1",stop=200 \
+		"a=$DEV_A,b=$DEV_B,tc=$1,op=read,stop=200"
+	t_tap "$3" 30 python3 "$HERE/cc_packets.py" tos /tmp/wire.pcap "$2"
+}
+wire 104 0x6a "on: ECT(0), the DSCP kept"
+wire 107 0x6a "on: the user's ECN bits replaced"
+both enable 0
+wire 107 0x6b "off: the traffic class untouched"
+wire 0 0 "off: nothing set"
+both enable 1
+
+# ---- marks and CNPs
+
+zero
+mark_at_a loss 1% ecn
+t_case "data under marks" 60 "$TEST_BIN/sroce_verify" -L 50 -q 2 -n 300 -t 10 \
+	-T 18 $DEV_A $DEV_B
+between 1 "$(since $DEV_B np_ecn_marked_roce_packets)" \
+	$((5 + $(since $DEV_A sent_trains) / 40)) "marks seen"
+between 1 "$(since $DEV_B np_cnp_sent)" "$(since $DEV_B np_ecn_marked_roce_packets)" \
+	"CNPs sent for them"
+sent=$(since $DEV_B np_cnp_sent)
+between "$sent" "$(since $DEV_A rp_cnp_handled)" "$sent" "CNPs handled"
+between 0 "$(since $DEV_A rp_cnp_ignored)" 0 "CNPs ignored"
+between 0 "$(since $DEV_A retrans_pkts)" 0 "packets repeated"
+
+zero
+mark_at_a loss 100% ecn
+capture /tmp/cnp.pcap flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,mtu=4096,stop=1000"
+between 10 "$(since $DEV_B np_cnp_sent)" 20001 "all marked: CNPs in 1 s"
+between 0 "$(since $DEV_A retrans_pkts)" 0 "all marked: packets repeated"
+t_tap "capture" 60 python3 "$HERE/cc_packets.py" cnp /tmp/cnp.pcap $V4_B $V4_A
+n=$(tshark -r /tmp/cnp.pcap -Y 'infiniband.bth.opcode == 0x81 && infiniband.cnp.reserved8' 2>/dev/null | wc -l)
+[ "$n" -gt 0 ] || n=$(tshark -r /tmp/cnp.pcap -Y 'infiniband.bth.opcode == 0x81' 2>/dev/null | wc -l)
+between 1 "$n" 100000 "tshark: CNPs"
+
+# a marked CNP is not answered
+zero
+mark_at_b loss 100% ecn
+flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,stop=300"
+acks=$(since $DEV_A np_cnp_sent)
+between 1 "$(since $DEV_B np_cnp_sent)" 10000 "everything marked: CNPs for data"
+note "CNPs for ACKs: $acks"
+between 0 "$(since $DEV_A rp_cnp_ignored)" 0 "everything marked: CNPs ignored"
+in_a tc qdisc del dev va root
+
+# READ responses come from b, which is told to slow down
+zero
+flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,op=read,mtu=4096,stop=1300" &
+sleep 0.9
+rdma -dd resource show qp link $DEV_B >/tmp/qp.txt
+wait
+between 1 "$(since $DEV_A np_cnp_sent)" 20001 "READ: CNPs of the requester"
+sent=$(since $DEV_A np_cnp_sent)
+between "$sent" "$(since $DEV_B rp_cnp_handled)" "$sent" "READ: CNPs handled"
+sed 's/^/# /' /tmp/qp.txt
+rate=$(sed -n 's/.*cc_read_rate \([0-9]*\).*/\1/p' /tmp/qp.txt | tail -n 1)
+between 600000 "${rate:-0}" 1000000000 "READ: bytes/s the responder is down to"
+in_b tc qdisc del dev vb root
+
+both enable 0
+zero
+mark_at_a loss 100% ecn
+flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,tc=2,stop=200"
+between 1 "$(since $DEV_B np_ecn_marked_roce_packets)" 1000000 "off: marks seen"
+between 0 "$(since $DEV_B np_cnp_sent)" 0 "off: CNPs sent"
+both enable 1
+in_a tc qdisc del dev va root
+
+# ---- rate limit
+
+# 2 Mbit/s for two seconds: 500 KB with headers, less a few messages under way
+flow -t 2000 -i 100 -o /tmp/limit.json \
+	"a=$DEV_A,b=$DEV_B,limit=2000,size=8192,depth=4"
+bytes=$(sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' /tmp/limit.json)
+between 380000 "${bytes:-0}" 510000 "2 Mbit/s for 2 s: payload bytes"
+
+# ---- many queue pairs
+
+flow -t 4000 -i 1000 "a=$DEV_A,b=$DEV_B,n=500,size=8,gap=3000000" &
+for i in $(seq 100); do
+	sleep 0.3
+	rdma -dd resource show qp link $DEV_A >/tmp/qps.txt
+	[ "$(grep -c RTS /tmp/qps.txt)" -ge 500 ] && break
+done
+wait
+t_tap "entropy" 30 python3 "$HERE/cc_packets.py" paths /tmp/qps.txt
+
+t_klog "congestion control"
+end_suite
