@@ -136,6 +136,14 @@ static void check_send_wc(struct side *s, struct ibv_wc *wc)
 /* The fields of a receive's completion, before its data. */
 static void check_recv_fields(struct end *e, struct rop *r, struct ibv_wc *wc)
 {
+	struct ibv_wc cause;
+
+	/* a flushed receive is not where it began */
+	while (wc->status && tl_poll_wait(e->side->scq, &cause, 100))
+		if (cause.status && cause.status != IBV_WC_WR_FLUSH_ERR)
+			printf("# request %" PRIu64 " of qp %#x: %s\n",
+			       cause.wr_id, cause.qp_num,
+			       ibv_wc_status_str(cause.status));
 	if (wc->status)
 		fail(e, "receive %" PRIu64 " of qp %#x: %s", wc->wr_id,
 		     wc->qp_num, ibv_wc_status_str(wc->status));
@@ -413,7 +421,7 @@ static void usage(void)
 	printf("sroce_verify [options] DEVICE DEVICE\n"
 	       " -f 4|6 GID family  -A/-B N GID index  -m PMTU (0 any)\n"
 	       " -q queue pairs  -n operations per end  -t seconds\n"
-	       " -s seed  -e events  -M longest message  -g SGEs  -d depth\n"
+	       " -s seed  -e events  -M longest, -l shortest message  -g SGEs  -d depth\n"
 	       " -r %% of receives posted late  -T ACK timeout code\n"
 	       " -R RNR timer code  -c traffic class  -1 one way  -w no-progress limit, s\n"
 	       " -x N break a byte after N rounds\n -L limit of the program, s  -o operations, any of:\n");
@@ -449,7 +457,7 @@ static const struct {
 	{ 'm', &opt.pmtu }, { 'q', &opt.qps }, { 't', &opt.seconds },
 	{ 'g', &opt.max_sge }, { 'd', &opt.depth }, { 'r', &opt.late },
 	{ 'T', &opt.timeout }, { 'R', &opt.rnr_timer }, { 'c', &opt.tclass },
-	{ 'w', &opt.watchdog }, { 'L', &opt.limit },
+	{ 'w', &opt.watchdog }, { 'L', &opt.limit }, { 'l', &opt.min },
 };
 
 static bool parse_number(int letter)
@@ -469,7 +477,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	while ((c = getopt(argc, argv,
-			   "f:A:B:m:q:n:t:s:eM:g:d:r:T:c:1w:L:o:x:R:")) != -1) {
+			   "f:A:B:m:q:n:t:s:eM:g:d:r:T:c:1w:L:l:o:x:R:")) != -1) {
 		if (parse_number(c))
 			continue;
 		if (c == 'n')

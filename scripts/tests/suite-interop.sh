@@ -22,26 +22,35 @@ start_suite
 EACH="send send_imm write write_imm read cas fadd counter write_read
 	read_write write_send overwrite"
 for op in $EACH; do
-	verify "$op" 60 -o "$op" -n 30 -t 6 -M 20000
+	verify "$op" 60 -T 17 -o "$op" -n 30 -t 6 -M 20000
 done
 for mtu in 256 512 1024 2048 4096; do
-	verify "all operations, path MTU $mtu" 60 -m $mtu -n 60 -t 8 -s $mtu
+	verify "all operations, path MTU $mtu" 60 -T 17 -m $mtu -n 60 -t 8 -s $mtu
 done
-verify "all operations, IPv6" 60 -f 6 -n 80 -t 8 -s 6
-verify "events" 60 -e -n 80 -t 8 -s 7
-verify "8 queue pairs" 60 -q 8 -n 25 -t 8 -s 12
-verify "receives posted late" 60 -r 10 -n 40 -t 8 -s 14
-verify "long messages" 60 -M 2000000 -m 4096 -n 15 -t 10 -s 11
+verify "all operations, IPv6" 60 -T 17 -f 6 -n 80 -t 8 -s 6
+verify "events" 60 -T 17 -e -n 80 -t 8 -s 7
+verify "8 queue pairs" 60 -T 17 -q 8 -n 25 -t 8 -s 12
+verify "receives posted late" 60 -l 1 -r 10 -n 40 -t 8 -T 17 -s 14
+verify "long messages" 60 -T 17 -M 2000000 -m 4096 -n 15 -t 10 -s 11
 
-# What rdma_rxe recovers by itself: READ and atomics it loses even between two
-# of its own (a lost response may hang it or repeat an atomic).
+# With loss rdma_rxe has faults of its own, seen between two of its devices: a
+# READ it asked for may wait for ever, and one it answers again after an empty
+# message is refused with a warning. So no message is empty, and rdma_rxe asks
+# for few and short READs. The ACK timeout is long enough that a slow machine
+# does not take it for loss.
 for loss in 0.1% 1%; do
 	netem loss $loss
 	for seed in 1 2; do
-		verify "loss $loss, seed $seed" 60 -m 1024 -n 80 -t 10 -T 15 \
-			-s $seed -o send,send_imm,write,write_imm,write_send
+		verify "loss $loss, seed $seed" 60 -l 1 -m 1024 -n 80 -t 10 \
+			-T 17 -s $seed \
+			-o send,send_imm,write,write_imm,write_send
 	done
-	verify "loss $loss, READ" 60 -m 1024 -n 40 -t 10 -T 15 -M 8000 -o read
+	t_case "loss $loss, READ and atomics asked by sroce" 70 \
+		"$TEST_BIN/sroce_verify" -1 -l 1 -n 80 -t 10 -T 17 -L 60 \
+		-o read,cas,fadd,counter,write_read,read_write $DEV_B $DEV_A
+	[ $loss = 1% ] && continue
+	verify "loss $loss, READ and atomics asked by rdma_rxe" 60 -1 -l 1 \
+		-n 60 -t 10 -T 17 -M 2000 -m 1024 -o read,cas,fadd
 done
 netem off
 t_klog "interoperation"

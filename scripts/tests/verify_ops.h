@@ -111,6 +111,7 @@ static struct {
 	bool events;
 	unsigned int ops;
 	size_t max;
+	int min;		/* above 0 also means that all is signaled */
 	int watchdog;
 	int max_sge;
 	int depth;
@@ -316,6 +317,8 @@ static size_t random_len(struct end *e)
 	default:
 		len = tl_chance(20) ? opt.max : tl_rand_in(0, opt.max);
 	}
+	if (len < (size_t)opt.min)
+		len = opt.min;
 	return len > opt.max ? opt.max : len;
 }
 
@@ -619,10 +622,11 @@ static void choose_shape(struct end *e, struct op *op)
 		break;
 	case OP_WRITE_READ:
 	case OP_OVERWRITE:
-		op->len %= e->max_inline + 1;
+		if (op->len > e->max_inline)
+			op->len = e->max_inline;
 		break;
 	case OP_READ_WRITE:
-		op->len /= 2;
+		op->len -= op->len / 2;
 		break;
 	case OP_SEND:
 	case OP_SEND_IMM:
@@ -671,7 +675,7 @@ static bool start_op(struct end *e, enum op_kind kind)
 		return false;
 	q.n = 0;
 	build(e, &q, op);
-	op->signaled = kind == OP_BARRIER || tl_chance(60) ||
+	op->signaled = kind == OP_BARRIER || opt.min || tl_chance(60) ||
 		       (int)e->unsignaled + MAX_WRS > opt.depth / 2;
 	e->unsignaled = op->signaled ? 0 : e->unsignaled + 1;
 	for (i = 0; i < q.n; i++)

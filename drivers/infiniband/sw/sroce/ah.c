@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/ipv6.h>
+#include <rdma/ib_cache.h>
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -33,6 +34,20 @@ struct sroce_ah_slot {
 	u32 index;
 	struct rcu_head rcu;
 };
+
+/* Netdev of a GID; packets to other hosts leave through it.  0: it is going. */
+static int gid_ifindex(const struct ib_gid_attr *sgid)
+{
+	const struct net_device *ndev;
+	int ifindex = 0;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
+	if (!IS_ERR(ndev))
+		ifindex = ndev->ifindex;
+	rcu_read_unlock();
+	return ifindex;
+}
 
 /**
  * sroce_ah_av_init() - check an address and take it over
@@ -70,10 +85,51 @@ int sroce_ah_av_init(struct sroce_av *av, const struct rdma_ah_attr *attr)
 		.flow_label = grh->flow_label & 0xfffff,
 		.daddr = *dst,
 		.sgid_index = grh->sgid_index,
+		.ifindex = gid_ifindex(sgid),
 	};
 	memcpy(&av->saddr, &sgid->gid, sizeof(av->saddr));
 	ether_addr_copy(av->dmac, attr->roce.dmac);
 	return 0;
+}
+
+/**
+ * sroce_ah_av_user() - check an address a provider put into a work request
+ * @av: filled in
+ * @dev: the device
+ * @user: the address, a private copy
+ *
+ * Providers before rdma-core 39 have no number for an AH.  What they send is
+ * taken for what it claims only after the GID table and the address agreed.
+ *
+ * Context: Any.
+ * Return: 0, or -EINVAL when it is no RoCEv2 address of this device.
+ */
+int sroce_ah_av_user(struct sroce_av *av, struct sroce_dev *dev,
+		     const struct rxe_av *user)
+{
+	struct rdma_ah_attr attr = {
+		.type = RDMA_AH_ATTR_TYPE_ROCE,
+		.port_num = user->port_num,
+		.ah_flags = IB_AH_GRH,
+		.grh = {
+			.flow_label = user->grh.flow_label,
+			.sgid_index = user->grh.sgid_index,
+			.hop_limit = user->grh.hop_limit,
+			.traffic_class = user->grh.traffic_class,
+		},
+	};
+	const struct ib_gid_attr *sgid;
+	int err;
+
+	sgid = rdma_get_gid_attr(&dev->ib, 1, attr.grh.sgid_index);
+	if (IS_ERR(sgid))
+		return -EINVAL;
+	memcpy(&attr.grh.dgid, &user->grh.dgid, sizeof(attr.grh.dgid));
+	ether_addr_copy(attr.roce.dmac, user->dmac);
+	attr.grh.sgid_attr = sgid;
+	err = sroce_ah_av_init(av, &attr);
+	rdma_put_gid_attr(sgid);
+	return err;
 }
 
 /**

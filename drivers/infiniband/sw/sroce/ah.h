@@ -15,6 +15,7 @@
 
 #include "proto/icrc.h"
 
+struct rxe_av;
 struct sroce_ah_slot;
 struct sroce_dev;
 
@@ -29,6 +30,8 @@ struct sroce_dev;
  * @daddr: destination; IPv4 as v4-mapped
  * @dmac: next hop as ib_core resolved it
  * @sgid_index: where @saddr stands in the GID table
+ * @reserved: 0; two addresses are equal when all their bytes are
+ * @ifindex: netdev of the source GID
  */
 struct sroce_av {
 	u8 l3;
@@ -40,6 +43,8 @@ struct sroce_av {
 	struct in6_addr daddr;
 	u8 dmac[ETH_ALEN];
 	u8 sgid_index;
+	u8 reserved;
+	int ifindex;
 };
 
 /**
@@ -60,6 +65,8 @@ static inline struct sroce_ah *to_sroce_ah(struct ib_ah *ibah)
 }
 
 int sroce_ah_av_init(struct sroce_av *av, const struct rdma_ah_attr *attr);
+int sroce_ah_av_user(struct sroce_av *av, struct sroce_dev *dev,
+		     const struct rxe_av *user);
 void sroce_ah_av_fill(const struct sroce_av *av, struct rdma_ah_attr *attr);
 bool sroce_ah_lookup(struct sroce_dev *dev, struct ib_pd *pd, u32 ah_num,
 		     struct sroce_av *av);

@@ -79,7 +79,8 @@ static void check_drained(struct sroce_qp *qp)
  * @qp: the QP, tx.lock held
  *
  * The WQE that failed locally or was refused by the peer completes in error when
- * its turn comes; the QP is then in error.
+ * its turn comes; the QP is then in error, or its send queue alone where the
+ * peer knows nothing of it (IBA 10.3.1.6).
  *
  * Context: Bottom halves off.
  * Return: true when anything completed.
@@ -100,7 +101,10 @@ bool sroce_comp_reap(struct sroce_qp *qp)
 		if (tx->fault && i == tx->fault_idx) {
 			complete_wqe(qp, w, w->status);
 			i++;
-			sroce_sched_fatal_tx(qp);
+			if (qp->type == SROCE_QPT_RC)
+				sroce_sched_fatal_tx(qp);
+			else
+				sroce_sched_sqe_tx(qp);
 			break;
 		}
 		if (!is_done(tx, w))
@@ -119,7 +123,7 @@ bool sroce_comp_reap(struct sroce_qp *qp)
 
 /**
  * sroce_comp_flush() - complete send WQEs as flushed (QP in error)
- * @qp: the QP, tx.lock held, tx.state ERR
+ * @qp: the QP, tx.lock held, tx.state ERR or SQE
  * @budget: most WQEs to complete
  *
  * Context: Bottom halves off.

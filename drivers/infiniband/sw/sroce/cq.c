@@ -46,7 +46,6 @@ static void put_user_wc(void *slot, const struct sroce_wc *wc)
 		.qp_num = wc->qp->qp_num,
 		.src_qp = wc->src_qp,
 		.wc_flags = user_wc_flags(wc->wc_flags),
-		.pkey_index = wc->pkey_index,
 		.port_num = 1,
 	};
 
@@ -325,8 +324,8 @@ static void get_wc(struct ib_wc *out, const struct sroce_wc *wc)
 		.qp = wc->qp,
 		.src_qp = wc->src_qp,
 		.wc_flags = wc->wc_flags,
-		.pkey_index = wc->pkey_index,
 		.port_num = 1,
+		.vlan_id = wc->vlan_id,
 		.network_hdr_type = wc->hdr_type,
 	};
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)

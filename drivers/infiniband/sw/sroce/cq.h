@@ -26,7 +26,7 @@
  * @src_qp: sender's QPN (UD)
  * @wc_flags: IB_WC_* (kernel numbering; translated for user CQs)
  * @vendor_err: cause in the driver's own numbering, 0 when there is none
- * @pkey_index: always 0
+ * @vlan_id: VLAN, valid with IB_WC_WITH_VLAN
  * @hdr_type: enum rdma_network_type for UD
  * @solicited: counts for a CQ armed for solicited events
  * @qp: the QP that completes
@@ -41,7 +41,7 @@ struct sroce_wc {
 	u32 src_qp;
 	u32 wc_flags;
 	u32 vendor_err;
-	u16 pkey_index;
+	u16 vlan_id;
 	u8 hdr_type;
 	bool solicited;
 	struct ib_qp *qp;

@@ -20,6 +20,7 @@
 struct dentry;
 struct net;
 struct sroce_net;
+struct sroce_qp;
 
 /* Limits: everything advertised here can be created and works. */
 #define SROCE_MAX_QP		65536
@@ -95,6 +96,7 @@ struct sroce_cc_dev {
  * @next_key: where the next allocation in @keys starts
  * @ahs: addresses of user AHs by number; RCU lookup
  * @next_ah: where the next allocation in @ahs starts
+ * @gsi: the QP that gets what is sent to QPN 1, or NULL; RCU
  * @stats: per-CPU counters
  * @knobs: run-time switches; read locklessly
  * @cc: congestion control
@@ -116,6 +118,7 @@ struct sroce_dev {
 	u32 next_key;
 	u32 next_ah;
 	struct xarray ahs;
+	struct sroce_qp __rcu *gsi;
 	struct sroce_stats __percpu *stats;
 	struct sroce_knobs knobs;
 	struct sroce_cc_dev cc;

@@ -43,6 +43,7 @@ void sroce_sched_write_space(struct sock *sk);
 void sroce_sched_complete_tx(struct sroce_qp *qp, const struct sroce_wc *wc);
 void sroce_sched_complete_rx(struct sroce_qp *qp, const struct sroce_wc *wc);
 void sroce_sched_fatal_tx(struct sroce_qp *qp);
+void sroce_sched_sqe_tx(struct sroce_qp *qp);
 void sroce_sched_fatal_rx(struct sroce_qp *qp);
 
 #endif /* SROCE_ENGINE_H */

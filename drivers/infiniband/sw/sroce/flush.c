@@ -30,7 +30,7 @@ static void flush_sq(struct sroce_qp *qp)
 	do {
 		local_bh_disable();
 		spin_lock(&qp->tx.lock);
-		n = qp->tx.state == SROCE_QPS_ERR ?
+		n = sroce_qpstate_flushes_sq(qp->tx.state) ?
 			sroce_comp_flush(qp, FLUSH_CHUNK) : 0;
 		sroce_sched_tx_end(qp);
 		local_bh_enable();
@@ -102,6 +102,8 @@ void sroce_flush_run(struct sroce_qp *qp)
 	if (error) {
 		flush_sq(qp);
 		n = flush_rq(qp);
+	} else if (READ_ONCE(qp->tx.state) == SROCE_QPS_SQE) {
+		flush_sq(qp);
 	}
 	mutex_unlock(&qp->mutex);
 

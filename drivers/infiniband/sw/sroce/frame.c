@@ -16,6 +16,7 @@
 #include <linux/ipv6.h>
 #include <linux/string.h>
 #include <linux/udp.h>
+#include <net/ip.h>
 
 #include "mr.h"
 #include "net.h"
@@ -126,6 +127,37 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 				     bth, bytes));
 	sroce_train_commit(t);
 	return 0;
+}
+
+/**
+ * sroce_frame_grh() - what a datagram's buffer begins with
+ * @grh: SROCE_GRH_BYTES to be filled
+ * @l3: IP header of the frame; its length and checksum may be those of a train
+ * @v6: it is IPv6
+ * @bytes: BTH to the end of the ICRC
+ *
+ * An IPv4 header takes the second half, so that both versions end where the
+ * payload begins (IBA A17.4.5.1).  User space checks its checksum.
+ *
+ * Context: Any.
+ */
+void sroce_frame_grh(u8 *grh, const void *l3, bool v6, u32 bytes)
+{
+	const u32 udp_bytes = sizeof(struct udphdr) + bytes;
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)grh;
+	struct iphdr *iph;
+
+	BUILD_BUG_ON(sizeof(*ip6) != SROCE_GRH_BYTES);
+	if (v6) {
+		memcpy(ip6, l3, sizeof(*ip6));
+		ip6->payload_len = htons(udp_bytes);
+		return;
+	}
+	iph = (struct iphdr *)(grh + SROCE_GRH_BYTES - sizeof(*iph));
+	memset(grh, 0, SROCE_GRH_BYTES - sizeof(*iph));
+	memcpy(iph, l3, sizeof(*iph));
+	iph->tot_len = htons(sizeof(*iph) + udp_bytes);
+	ip_send_check(iph);
 }
 
 /**

@@ -30,6 +30,7 @@
 #include "req.h"
 #include "rx.h"
 #include "train.h"
+#include "ud.h"
 #include "verbs.h"
 
 #include <linux/etherdevice.h>
@@ -403,6 +404,11 @@ static bool run_tx(struct sroce_qp *qp)
 {
 	bool again;
 
+	if (unlikely(qp->type == SROCE_QPT_UD)) {
+		again = sroce_ud_run(qp);
+		sroce_comp_reap(qp);
+		return again;
+	}
 	sroce_comp_reap(qp);
 	do {
 		again = sroce_req_run(qp);

@@ -27,6 +27,8 @@
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
 #include <net/xfrm.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
 
 #include "proto/wire.h"
 
@@ -71,7 +73,7 @@ static struct dst_entry *route4(struct sroce_path *path, struct net *net)
 
 	sroce_compat_set_dsfield(&fl4, path->av.traffic_class);
 	if (inet_addr_type(net, fl4.daddr) != RTN_LOCAL)
-		fl4.flowi4_oif = path->ifindex;
+		fl4.flowi4_oif = path->av.ifindex;
 	rt = ip_route_output_key(net, &fl4);
 	if (IS_ERR(rt))
 		return NULL;
@@ -94,7 +96,7 @@ static struct dst_entry *route6(struct sroce_path *path, struct net *net)
 
 	if (!ipv6_chk_addr(net, &fl6.daddr, NULL, 0) ||
 	    (ipv6_addr_type(&fl6.daddr) & IPV6_ADDR_LINKLOCAL))
-		fl6.flowi6_oif = path->ifindex;
+		fl6.flowi6_oif = path->av.ifindex;
 	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 	if (IS_ERR(dst))
 		return NULL;
@@ -194,18 +196,16 @@ void sroce_net_path_fini(struct sroce_path *path)
  * sroce_net_path_set() - give a path its destination
  * @path: the path; nobody sends on it meanwhile
  * @av: addresses and traffic class
- * @ifindex: netdev of the source GID
  * @sport: UDP source port
  *
  * Context: Process; QP locks may be held.
  */
 void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
-			int ifindex, u16 sport)
+			u16 sport)
 {
 	struct udphdr *uh;
 
 	path->av = *av;
-	path->ifindex = ifindex;
 	path->sport = sport;
 	path->priority = av->sl;
 	memset(path->hdr, 0, sizeof(path->hdr));
@@ -375,6 +375,68 @@ void sroce_net_count_drop(struct net *net, enum sroce_stat stat)
 
 	if (dev)
 		this_cpu_inc(dev->stats->v[stat]);
+}
+
+/**
+ * sroce_net_owner() - device a packet for a management QP is meant for
+ * @net: namespace it arrived in
+ * @l3: its IP header
+ * @v6: which is IPv6
+ * @vlan: set to the VLAN of the destination's netdev, 0xffff for none
+ *
+ * QPN 1 exists once a device, so the destination address has to tell.  Where
+ * two devices have the address, it is that of the one on the address's netdev.
+ *
+ * Context: Softirq, RCU read side.
+ * Return: the device, or NULL.
+ */
+struct sroce_dev *sroce_net_owner(struct net *net, const void *l3, bool v6,
+				  u16 *vlan)
+{
+	struct sroce_net *sn = net_generic(net, net_id);
+	struct sroce_dev *dev, *found = NULL;
+	const struct ib_gid_attr *attr;
+	struct net_device *ndev;
+	union ib_gid gid;
+
+	if (v6)
+		memcpy(&gid, &((const struct ipv6hdr *)l3)->daddr, sizeof(gid));
+	else
+		ipv6_addr_set_v4mapped(((const struct iphdr *)l3)->daddr,
+				       (struct in6_addr *)&gid);
+	list_for_each_entry_rcu(dev, &sn->list, net_list) {
+		if (!rcu_access_pointer(dev->gsi))
+			continue;
+		attr = rdma_find_gid_by_port(&dev->ib, &gid,
+					     IB_GID_TYPE_ROCE_UDP_ENCAP, 1,
+					     NULL);
+		if (IS_ERR(attr))
+			continue;
+		ndev = rdma_read_gid_attr_ndev_rcu(attr);
+		if (!IS_ERR(ndev) && (!found || ndev == dev->ndev)) {
+			found = dev;
+			*vlan = rdma_vlan_dev_vlan_id(ndev);
+		}
+		rdma_put_gid_attr(attr);
+	}
+	return found;
+}
+
+/**
+ * sroce_net_mtu() - biggest path MTU whose packets fit the netdev unfragmented
+ * @dev: the device
+ *
+ * Context: Any.
+ * Return: bytes, 256 to 4096.
+ */
+u32 sroce_net_mtu(const struct sroce_dev *dev)
+{
+	u32 room = READ_ONCE(dev->ndev->mtu);
+	u32 mtu = SROCE_MAX_PMTU;
+
+	while (mtu > SROCE_MIN_PMTU && mtu + SROCE_MAX_OVERHEAD > room)
+		mtu /= 2;
+	return mtu;
 }
 
 /* --- namespaces ----------------------------------------------------------- */

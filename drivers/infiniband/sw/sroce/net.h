@@ -18,6 +18,9 @@ struct net;
 struct sk_buff;
 struct socket;
 
+/* No VLAN, as the core says it. */
+#define SROCE_NO_VLAN		0xffff
+
 /* Bytes of IPv6 and UDP header, the longest there is in front of a BTH. */
 #define SROCE_L3_MAX_BYTES	48
 
@@ -25,7 +28,6 @@ struct socket;
  * struct sroce_path - where the packets of a QP go
  * @dev: the device
  * @av: addresses and traffic class
- * @ifindex: netdev of the source GID
  * @hdr_bytes: bytes of L3 and UDP header at @hdr; 0 until the path is set
  * @sport: UDP source port
  * @priority: skb->priority
@@ -37,7 +39,6 @@ struct socket;
 struct sroce_path {
 	struct sroce_dev *dev;
 	struct sroce_av av;
-	int ifindex;
 	u8 hdr_bytes;
 	u16 sport;
 	u32 priority;
@@ -58,6 +59,9 @@ typedef void (*sroce_net_rx_fn)(struct net *net, struct sk_buff *skb);
 int sroce_net_init(sroce_net_rx_fn rx, void (*purge)(struct net *net));
 void sroce_net_exit(void);
 void sroce_net_count_drop(struct net *net, enum sroce_stat stat);
+struct sroce_dev *sroce_net_owner(struct net *net, const void *l3, bool v6,
+				  u16 *vlan);
+u32 sroce_net_mtu(const struct sroce_dev *dev);
 int sroce_net_attach(struct sroce_dev *dev);
 void sroce_net_detach(struct sroce_dev *dev);
 
@@ -66,7 +70,7 @@ int sroce_net_path_init(struct sroce_path *path, struct sroce_dev *dev,
 void sroce_net_path_stop(struct sroce_path *path);
 void sroce_net_path_fini(struct sroce_path *path);
 void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
-			int ifindex, u16 sport);
+			u16 sport);
 u32 sroce_net_path_queued(const struct sroce_path *path);
 struct dst_entry *sroce_net_route(struct sroce_path *path);
 

@@ -22,12 +22,28 @@
 
 /* --- create ---------------------------------------------------------------- */
 
-static int check_init(const struct ib_qp_init_attr *init)
+static enum sroce_qp_type type_of(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return SROCE_QPT_RC;
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		return SROCE_QPT_UD;
+	default:
+		return SROCE_QPT_N;
+	}
+}
+
+static int check_init(const struct ib_qp_init_attr *init, bool user)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (init->qp_type != IB_QPT_RC || init->create_flags || init->srq)
+	if (type_of(init->qp_type) == SROCE_QPT_N || init->create_flags ||
+	    init->srq)
 		return -EOPNOTSUPP;
+	if (user && init->qp_type == IB_QPT_GSI)
+		return -EPERM;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
 	if (cap->max_send_wr > SROCE_MAX_QP_WR ||
@@ -52,6 +68,11 @@ static int create_queues(struct sroce_qp *qp, struct ib_qp_init_attr *init,
 				 &resp->sq_mi);
 	if (err)
 		return err;
+	if (qp->type == SROCE_QPT_UD) {
+		err = sroce_wq_create_dests(&qp->tx.sq, qp->ibqp.pd);
+		if (err)
+			goto free_sq;
+	}
 	err = sroce_wq_create_rq(&qp->rx.rq, uc, &init->cap, &resp->rq_mi);
 	if (err)
 		goto free_sq;
@@ -82,7 +103,7 @@ static void free_queues(struct sroce_qp *qp)
 static void init_qp(struct sroce_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->dev = to_sroce_dev(qp->ibqp.device);
-	qp->type = SROCE_QPT_RC;
+	qp->type = type_of(init->qp_type);
 	qp->scq = to_sroce_cq(init->send_cq);
 	qp->rcq = to_sroce_cq(init->recv_cq);
 	qp->pkey = SROCE_DEF_PKEY;
@@ -119,7 +140,7 @@ int sroce_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = udata ? ib_is_udata_in_empty(udata) : 0;
 	if (err)
 		return err;
-	err = check_init(init);
+	err = check_init(init, udata);
 	if (err)
 		return err;
 	init_qp(qp, init);
@@ -215,7 +236,7 @@ int sroce_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->sq_psn = qp->tx.window.max;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD && qp->tx.sqd_event;
 	spin_unlock_bh(&qp->tx.lock);
-	if (qp->path.hdr_bytes)
+	if (qp->type != SROCE_QPT_UD && qp->path.hdr_bytes)
 		sroce_ah_av_fill(&qp->path.av, &attr->ah_attr);
 
 	init->event_handler = ibqp->event_handler;
@@ -316,7 +337,7 @@ int sroce_qp_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		if (err)
 			*bad = wr;
 	}
-	if (state == SROCE_QPS_ERR)
+	if (sroce_qpstate_flushes_sq(state))
 		sroce_sched_err_after(qp, 0);
 	else
 		sroce_sched_kick_tx(qp);

@@ -231,6 +231,7 @@ struct sroce_rx {
  * @pmtu_shift: log2 of @pmtu
  * @dqpn: the peer's QPN
  * @pkey: P_Key of packets
+ * @qkey: UD: Q_Key packets must have
  * @access: IB_ACCESS_REMOTE_* the peer may use
  * @max_rd_atomic: READs and atomics to have outstanding
  * @rnr_timer: RNR NAK timer code sent to the peer
@@ -260,6 +261,7 @@ struct sroce_qp {
 	u16 pkey;
 	u32 pmtu;
 	u32 dqpn;
+	u32 qkey;
 	u32 access;
 	u32 max_rd_atomic;
 	struct sroce_path path;
@@ -287,11 +289,18 @@ static inline struct sroce_qp *to_sroce_qp(struct ib_qp *ibqp)
  * struct sroce_frame - a received packet after parsing
  * @h: its headers
  * @payload: first byte behind the headers
+ * @l3: its IP header
+ * @vlan: to QPN 1: VLAN of the netdev that has its destination address, 0xffff
+ *	for none
+ * @v6: @l3 is IPv6
  * @ce: the network marked it (ECN CE)
  */
 struct sroce_frame {
 	struct sroce_hdr h;
 	const u8 *payload;
+	const void *l3;
+	u16 vlan;
+	bool v6;
 	bool ce;
 };
 

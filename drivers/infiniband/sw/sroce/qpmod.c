@@ -9,6 +9,7 @@
 #include "qpmod.h"
 
 #include "cc.h"
+#include "comp.h"
 #include "compat.h"
 #include "engine.h"
 #include "net.h"
@@ -17,7 +18,6 @@
 
 #include <linux/log2.h>
 #include <linux/slab.h>
-#include <rdma/ib_cache.h>
 
 /* PSNs in flight: enough for small messages, bounded for 16-bit backlogs. */
 #define WINDOW_PSNS_MIN	256
@@ -85,13 +85,16 @@ static int check_attr(const struct sroce_qp *qp, const struct ib_qp_attr *attr,
  * @qp: the QP
  *
  * Context: Process, qp->mutex held.
- * Return: ERR when either role met an error, else what the user set.
+ * Return: ERR when either role met an error, SQE when the send queue alone did,
+ *	else what the user set.
  */
 enum ib_qp_state sroce_qpmod_state(const struct sroce_qp *qp)
 {
 	if (READ_ONCE(qp->tx.state) == SROCE_QPS_ERR ||
 	    READ_ONCE(qp->rx.state) == SROCE_QPS_ERR)
 		return IB_QPS_ERR;
+	if (READ_ONCE(qp->tx.state) == SROCE_QPS_SQE)
+		return IB_QPS_SQE;
 	return qp->attr.qp_state;
 }
 
@@ -146,26 +149,18 @@ static int resize_rd_atomic(struct sroce_qp *qp, u32 n)
  * Both roles read the path.  The responder is silenced for the moment of the
  * change; what it misses the peer sends again.
  */
-static void set_path(struct sroce_qp *qp, const struct sroce_av *av,
-		     const struct rdma_ah_attr *ah)
+static void set_path(struct sroce_qp *qp, const struct sroce_av *av)
 {
 	enum sroce_qps state;
-	struct net_device *ndev;
-	int ifindex = 0;
 	u16 sport;
 
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(ah->grh.sgid_attr);
-	if (!IS_ERR(ndev))
-		ifindex = ndev->ifindex;
-	rcu_read_unlock();
 	sport = rdma_get_udp_sport(av->flow_label, qp->ibqp.qp_num, qp->dqpn);
 	spin_lock_bh(&qp->rx.lock);
 	state = qp->rx.state;
 	qp->rx.state = SROCE_QPS_INIT;
 	spin_unlock_bh(&qp->rx.lock);
 	spin_lock_bh(&qp->tx.lock);
-	sroce_net_path_set(&qp->path, av, ifindex, sport);
+	sroce_net_path_set(&qp->path, av, sport);
 	spin_unlock_bh(&qp->tx.lock);
 	spin_lock_bh(&qp->rx.lock);
 	qp->rx.state = state;
@@ -216,6 +211,10 @@ static void apply_rx(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		qp->rx.msn = 0;
 		qp->rx.prev_opcode = SROCE_OPCODE_NONE;
 		sroce_cc_start(qp, &qp->rx.cc);
+	}
+	if (mask & IB_QP_QKEY) {
+		a->qkey = attr->qkey;
+		qp->qkey = attr->qkey;
 	}
 	if (mask & IB_QP_MIN_RNR_TIMER) {
 		a->min_rnr_timer = attr->min_rnr_timer;
@@ -296,6 +295,18 @@ static void reset(struct sroce_qp *qp)
 	qp->attr.rate_limit = 0;
 }
 
+/*
+ * The send queue gets another chance; what it had is flushed before.  The
+ * completions reach the CQ with the kick that follows.
+ */
+static void leave_sqe(struct sroce_qp *qp)
+{
+	spin_lock_bh(&qp->tx.lock);
+	sroce_comp_flush(qp, U32_MAX);
+	qp->tx.fault = false;
+	spin_unlock_bh(&qp->tx.lock);
+}
+
 static void enter_state(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 			int mask, enum ib_qp_state from)
 {
@@ -318,6 +329,8 @@ static void enter_state(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		sroce_sched_kick_tx(qp);
 		break;
 	default:
+		if (from == IB_QPS_SQE)
+			leave_sqe(qp);
 		sroce_qpmod_set_state(qp, (enum sroce_qps)to);
 		if (to == IB_QPS_RTS)
 			sroce_sched_kick_tx(qp);
@@ -335,7 +348,8 @@ static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
 	if (mask & IB_QP_STATE)
 		next = attr->qp_state;
 	/* ib_core knows the limit for raw packet QPs only */
-	if (!ib_modify_qp_is_ok(cur, next, IB_QPT_RC, mask & ~IB_QP_RATE_LIMIT))
+	if (!ib_modify_qp_is_ok(cur, next, qp->ibqp.qp_type,
+				mask & ~IB_QP_RATE_LIMIT))
 		return -EINVAL;
 	err = check_attr(qp, attr, mask);
 	if (err)
@@ -353,7 +367,7 @@ static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
 	apply_rx(qp, attr, mask);
 	if (mask & IB_QP_AV) {
 		qp->attr.ah_attr = attr->ah_attr;
-		set_path(qp, &av, &attr->ah_attr);
+		set_path(qp, &av);
 	}
 	apply_tx(qp, attr, mask);
 	if (mask & IB_QP_STATE)

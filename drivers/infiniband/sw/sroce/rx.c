@@ -17,6 +17,7 @@
 #include "proto/opcode.h"
 #include "proto/wire.h"
 #include "resp.h"
+#include "ud.h"
 
 #include "compat.h"
 
@@ -29,6 +30,7 @@
 #include <net/ipv6.h>
 
 /* 0 and 1 are management QPs, 0xffffff is multicast. */
+#define QPN_GSI	1
 #define QPN_MIN	16
 #define QPN_MAX	0xfffffe
 
@@ -47,6 +49,16 @@ struct batch {
 	u64 now_ns;
 };
 
+/* The management QP is no part of the table: its number exists once a device. */
+static int publish_gsi(struct sroce_qp *qp)
+{
+	struct sroce_dev *dev = qp->dev;
+
+	qp->ibqp.qp_num = QPN_GSI;
+	return unrcu_pointer(cmpxchg(&dev->gsi, NULL, RCU_INITIALIZER(qp))) ?
+		-EBUSY : 0;
+}
+
 /**
  * sroce_rx_publish() - give a QP its number and let packets find it
  * @qp: the QP, complete
@@ -59,6 +71,8 @@ int sroce_rx_publish(struct sroce_qp *qp)
 	u32 qpn;
 	int err;
 
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		return publish_gsi(qp);
 	/* stale packets of an earlier QP must not meet its successor */
 	if (!READ_ONCE(qpn_next))
 		WRITE_ONCE(qpn_next, QPN_MIN + get_random_u32_below(QPN_MAX / 2));
@@ -79,7 +93,10 @@ int sroce_rx_publish(struct sroce_qp *qp)
  */
 void sroce_rx_unpublish(struct sroce_qp *qp)
 {
-	xa_erase_bh(&qp_table, qp->ibqp.qp_num);
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		RCU_INIT_POINTER(qp->dev->gsi, NULL);
+	else
+		xa_erase_bh(&qp_table, qp->ibqp.qp_num);
 }
 
 /**
@@ -187,6 +204,11 @@ static void deliver(struct batch *b, struct sroce_qp *qp,
 		sroce_stat_inc(qp->dev, DROP_TYPE);
 		return;
 	}
+	if (unlikely(qp->type == SROCE_QPT_UD)) {
+		batch_enter(b, qp, true);
+		sroce_ud_consume(qp, f);
+		return;
+	}
 	if (f->h.info->flags & SROCE_OPF_REQ) {
 		batch_enter(b, qp, true);
 		sroce_resp_consume(qp, f);
@@ -220,6 +242,20 @@ static bool is_ce(const struct wire *w)
 		       INET_ECN_is_ce(((const struct iphdr *)w->l3)->tos);
 }
 
+/*
+ * The QP of a number the table does not have: a management QP, by address.
+ * Trains have one destination, so this is not asked for every frame.
+ */
+static struct sroce_qp *find_gsi(const struct wire *w, u32 qpn, u16 *vlan)
+{
+	struct sroce_dev *dev;
+
+	if (qpn != QPN_GSI)
+		return NULL;
+	dev = sroce_net_owner(w->net, w->l3, w->v6, vlan);
+	return dev ? rcu_dereference(dev->gsi) : NULL;
+}
+
 /* All checks of one frame, cheapest first; the CRC last, it reads every byte. */
 static void rx_frame(struct batch *b, const struct wire *w)
 {
@@ -232,9 +268,12 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		sroce_net_count_drop(w->net, SROCE_STAT_DROP_SHORT);
 		return;
 	}
+	f.vlan = SROCE_NO_VLAN;
 	qpn = sroce_hdr_dqpn(w->bth);
-	qp = b->qp && b->qp->ibqp.qp_num == qpn ? b->qp :
-						  xa_load(&qp_table, qpn);
+	qp = b->qp && b->qp->ibqp.qp_num == qpn && qpn != QPN_GSI ?
+		b->qp : xa_load(&qp_table, qpn);
+	if (unlikely(!qp))
+		qp = find_gsi(w, qpn, &f.vlan);
 	if (!qp || qp->dev->ns != w->net) {
 		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
 		return;
@@ -246,7 +285,9 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		count_fault(qp->dev, fault);
 		return;
 	}
-	if (unlikely(!addr_ok(qp, w->l3, w->v6))) {
+	/* a datagram may come from anywhere; the Q_Key guards the QP */
+	if (qp->type != SROCE_QPT_UD &&
+	    unlikely(!addr_ok(qp, w->l3, w->v6))) {
 		sroce_stat_inc(qp->dev, DROP_ADDR);
 		return;
 	}
@@ -259,6 +300,8 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		return;
 	}
 	f.payload = w->bth + f.h.hdr_bytes;
+	f.l3 = w->l3;
+	f.v6 = w->v6;
 	f.ce = is_ce(w);
 	deliver(b, qp, &f);
 }

@@ -88,6 +88,21 @@ void sroce_sched_fatal_tx(struct sroce_qp *qp)
 }
 
 /**
+ * sroce_sched_sqe_tx() - the requester met an error the receive side survives
+ * @qp: the QP, tx.lock held
+ *
+ * The rest of the send queue is flushed by the error work.
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_sched_sqe_tx(struct sroce_qp *qp)
+{
+	lockdep_assert_held(&qp->tx.lock);
+	qp->tx.state = SROCE_QPS_SQE;
+	sroce_sched_err_after(qp, 0);
+}
+
+/**
  * sroce_sched_fatal_rx() - the responder met an error the QP does not survive
  * @qp: the QP, rx.lock held
  *

@@ -36,6 +36,24 @@ struct rdma_hw_stats *sroce_stats_alloc(struct ib_device *ibdev, u32 port)
 }
 
 /**
+ * sroce_stats_sum() - add up a counter of all CPUs
+ * @dev: the device
+ * @stat: the counter
+ *
+ * Context: Any.
+ * Return: its value.
+ */
+u64 sroce_stats_sum(const struct sroce_dev *dev, enum sroce_stat stat)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->v[stat]);
+	return sum;
+}
+
+/**
  * sroce_stats_read() - add up the counters of all CPUs
  * @ibdev: the device
  * @stats: where the values go
@@ -48,17 +66,11 @@ struct rdma_hw_stats *sroce_stats_alloc(struct ib_device *ibdev, u32 port)
 int sroce_stats_read(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index)
 {
-	struct sroce_dev *dev = to_sroce_dev(ibdev);
-	int cpu, i;
+	int i;
 
 	if (!port || !stats)
 		return -EINVAL;
-	for (i = 0; i < SROCE_STAT_N; i++) {
-		u64 sum = 0;
-
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->v[i]);
-		stats->value[i] = sum;
-	}
+	for (i = 0; i < SROCE_STAT_N; i++)
+		stats->value[i] = sroce_stats_sum(to_sroce_dev(ibdev), i);
 	return SROCE_STAT_N;
 }

@@ -15,6 +15,7 @@
 
 struct ib_device;
 struct rdma_hw_stats;
+struct sroce_dev;
 
 /* X(enumerator, sysfs name) */
 #define SROCE_STATS(X)						\
@@ -88,6 +89,7 @@ struct sroce_stats {
 	this_cpu_add((dev)->stats->v[SROCE_STAT_##stat], n)
 #define sroce_stat_inc(dev, stat) sroce_stat_add(dev, stat, 1)
 
+u64 sroce_stats_sum(const struct sroce_dev *dev, enum sroce_stat stat);
 struct rdma_hw_stats *sroce_stats_alloc(struct ib_device *ibdev, u32 port);
 int sroce_stats_read(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index);

@@ -15,7 +15,9 @@
 #include "ah.h"
 #include "cq.h"
 #include "dev.h"
+#include "mad.h"
 #include "mr.h"
+#include "net.h"
 #include "qp.h"
 #include "qpmod.h"
 #include "ring.h"
@@ -32,17 +34,11 @@
 
 #include "compat.h"
 
-/*
- * What ib_core may do with the port.  RC alone needs neither MADs nor the CM;
- * with a QP1 this becomes RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP, and max_mad_size
- * becomes IB_MGMT_MAD_SIZE.
- */
-#define PORT_CORE_CAPS	(RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP | \
-			 RDMA_CORE_CAP_ETH_AH)
-#define PORT_MAD_BYTES	0
-
-#define DEVICE_CAPS	(IB_DEVICE_PORT_ACTIVE_EVENT | \
+#define DEVICE_CAPS	(IB_DEVICE_UD_AV_PORT_ENFORCE | \
+			 IB_DEVICE_PORT_ACTIVE_EVENT | \
 			 IB_DEVICE_SYS_IMAGE_GUID | \
+			 IB_DEVICE_BAD_PKEY_CNTR | \
+			 IB_DEVICE_BAD_QKEY_CNTR | \
 			 IB_DEVICE_RC_RNR_NAK_GEN | \
 			 IB_DEVICE_MEM_MGT_EXTENSIONS)
 
@@ -84,17 +80,6 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return 0;
 }
 
-/* The biggest path MTU whose packets fit the netdev unfragmented. */
-static enum ib_mtu active_mtu(unsigned int ndev_mtu)
-{
-	enum ib_mtu mtu = IB_MTU_4096;
-
-	while (mtu > IB_MTU_256 &&
-	       ib_mtu_enum_to_int(mtu) + SROCE_MAX_OVERHEAD > ndev_mtu)
-		mtu--;
-	return mtu;
-}
-
 /*
  * Netdevs without a speed (tun, lo) count as the slowest, quietly: ib_core
  * would say so in the log at every query.
@@ -123,10 +108,12 @@ static int query_port(struct ib_device *ibdev, u32 port,
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->max_msg_sz = SROCE_MAX_MSG_BYTES;
 	attr->pkey_tbl_len = 1;
+	attr->bad_pkey_cntr = sroce_stats_sum(dev, SROCE_STAT_DROP_PKEY);
+	attr->qkey_viol_cntr = sroce_stats_sum(dev, SROCE_STAT_DROP_QKEY);
 	attr->max_vl_num = 1;
 	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = active_mtu(READ_ONCE(ndev->mtu));
-	attr->phys_mtu = ib_mtu_enum_to_int(attr->active_mtu);
+	attr->phys_mtu = sroce_net_mtu(dev);
+	attr->active_mtu = ib_mtu_int_to_enum(attr->phys_mtu);
 	attr->state = READ_ONCE(dev->down) ? IB_PORT_DOWN :
 					     ib_get_curr_port_state(ndev);
 	if (attr->state == IB_PORT_ACTIVE)
@@ -159,8 +146,8 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port,
 		return -EINVAL;
 	imm->pkey_tbl_len = 1;
 	imm->gid_tbl_len = SROCE_GID_TBL_LEN;
-	imm->core_cap_flags = PORT_CORE_CAPS;
-	imm->max_mad_size = PORT_MAD_BYTES;
+	imm->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	imm->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
 }
 
@@ -271,6 +258,7 @@ static const struct ib_device_ops verbs_ops = {
 	.poll_cq = sroce_cq_poll,
 	.post_recv = sroce_qp_post_recv,
 	.post_send = sroce_qp_post_send,
+	.process_mad = sroce_mad_process,
 	.query_ah = sroce_ah_query,
 	.query_device = query_device,
 	.query_pkey = query_pkey,

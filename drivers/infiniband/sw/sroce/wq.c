@@ -127,6 +127,25 @@ static void copy_operands(struct sroce_swqe *w, const struct rxe_send_wr *wr)
 	}
 }
 
+/* A datagram's WQE says where it goes: by AH number, or with the address. */
+static void take_dest(struct sroce_sq *sq, struct sroce_swqe *w,
+		      const struct rxe_send_wr *wr)
+{
+	struct sroce_dest *dest = sroce_sq_dest(sq, sq->prod);
+	struct sroce_dev *dev = to_sroce_dev(sq->pd->device);
+	bool found;
+
+	dest->dqpn = wr->wr.ud.remote_qpn;
+	dest->qkey = wr->wr.ud.remote_qkey;
+	if (wr->wr.ud.ah_num)
+		found = sroce_ah_lookup(dev, sq->pd, wr->wr.ud.ah_num,
+					&dest->av);
+	else
+		found = !sroce_ah_av_user(&dest->av, dev, &wr->wr.ud.av);
+	if (!found)
+		w->status = IB_WC_LOC_QP_OP_ERR;
+}
+
 /*
  * Copy one slot of the shared ring.  User space may write it meanwhile: each
  * byte is read once, into memory it cannot reach, and only then looked at.
@@ -148,6 +167,10 @@ static void snapshot(struct sroce_sq *sq, enum sroce_qp_type type,
 		return;
 	copy_operands(w, &u.wr);
 	if (sroce_op_info(w->op)->flags & SROCE_OPI_LOCAL)
+		return;
+	if (type == SROCE_QPT_UD)
+		take_dest(sq, w, &u.wr);
+	if (w->status)
 		return;
 
 	if (u.wr.send_flags & IB_SEND_INLINE) {
@@ -245,6 +268,19 @@ static void take_kernel_operands(struct sroce_swqe *w,
 	}
 }
 
+static int take_kernel_dest(struct sroce_sq *sq, const struct ib_send_wr *wr)
+{
+	struct sroce_dest *dest = sroce_sq_dest(sq, sq->prod);
+	const struct ib_ud_wr *ud = ud_wr(wr);
+
+	if (!ud->ah)
+		return -EINVAL;
+	dest->av = to_sroce_ah(ud->ah)->av;
+	dest->dqpn = ud->remote_qpn;
+	dest->qkey = ud->remote_qkey;
+	return 0;
+}
+
 /* Copy the inline payload a kernel client points to by address. */
 static int take_kernel_inline(struct sroce_sq *sq, struct sroce_swqe *w,
 			      const struct ib_send_wr *wr)
@@ -279,6 +315,8 @@ static int take_kernel_wr(struct sroce_sq *sq, enum sroce_qp_type type,
 	take_kernel_operands(w, wr);
 	if (sroce_op_info(w->op)->flags & SROCE_OPI_LOCAL)
 		return 0;
+	if (type == SROCE_QPT_UD && take_kernel_dest(sq, wr))
+		return -EINVAL;
 	if (wr->send_flags & IB_SEND_INLINE)
 		return row->inline_ok ? take_kernel_inline(sq, w, wr) : -EINVAL;
 	if (wr->num_sge > sq->max_sge)
@@ -461,6 +499,21 @@ int sroce_wq_create_sq(struct sroce_sq *sq, struct ib_ucontext *uc,
 }
 
 /**
+ * sroce_wq_create_dests() - room for the destinations of datagrams
+ * @sq: the queue of a UD QP, complete otherwise
+ * @pd: protection domain its AHs must belong to
+ *
+ * Context: Process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int sroce_wq_create_dests(struct sroce_sq *sq, struct ib_pd *pd)
+{
+	sq->pd = pd;
+	sq->dest = kvcalloc(sq->mask + 1, sizeof(*sq->dest), GFP_KERNEL_ACCOUNT);
+	return sq->dest ? 0 : -ENOMEM;
+}
+
+/**
  * sroce_wq_destroy_sq() - free a send queue
  * @sq: the queue; no owner uses it any more
  *
@@ -468,7 +521,9 @@ int sroce_wq_create_sq(struct sroce_sq *sq, struct ib_ucontext *uc,
  */
 void sroce_wq_destroy_sq(struct sroce_sq *sq)
 {
+	kvfree(sq->dest);
 	kvfree(sq->wqe);
+	sq->dest = NULL;
 	sq->wqe = NULL;
 	if (sq->user)
 		sroce_ring_destroy(&sq->ring);

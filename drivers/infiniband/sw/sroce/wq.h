@@ -13,6 +13,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "ah.h"
 #include "proto/opcode.h"
 #include "ring.h"
 #include "sgl.h"
@@ -86,9 +87,23 @@ struct sroce_swqe {
 };
 
 /**
+ * struct sroce_dest - where a datagram goes
+ * @av: address
+ * @dqpn: QPN there
+ * @qkey: its Q_Key; with the high bit set that of the sending QP counts
+ */
+struct sroce_dest {
+	struct sroce_av av;
+	u32 dqpn;
+	u32 qkey;
+};
+
+/**
  * struct sroce_sq - send queue
  * @ring: user QP: the shared ring; its index is the consumer index
  * @wqe: private WQEs, (mask + 1) of @stride bytes
+ * @dest: UD: destinations of the private WQEs
+ * @pd: UD: protection domain the AHs must belong to
  * @stride: bytes from one private WQE to the next
  * @mask: slots - 1
  * @max_wr: WQEs that may be outstanding
@@ -104,6 +119,8 @@ struct sroce_swqe {
 struct sroce_sq {
 	struct sroce_ring ring;
 	void *wqe;
+	struct sroce_dest *dest;
+	struct ib_pd *pd;
 	u32 stride;
 	u32 mask;
 	u32 max_wr;
@@ -164,6 +181,11 @@ static inline struct sroce_swqe *sroce_sq_wqe(const struct sroce_sq *sq, u32 i)
 	return sq->wqe + (size_t)(i & sq->mask) * sq->stride;
 }
 
+static inline struct sroce_dest *sroce_sq_dest(const struct sroce_sq *sq, u32 i)
+{
+	return &sq->dest[i & sq->mask];
+}
+
 /* Bytes of a private receive WQE with room for @max_sge pieces. */
 static inline size_t sroce_rwqe_bytes(u32 max_sge)
 {
@@ -172,6 +194,7 @@ static inline size_t sroce_rwqe_bytes(u32 max_sge)
 
 int sroce_wq_create_sq(struct sroce_sq *sq, struct ib_ucontext *uc,
 		       struct ib_qp_cap *cap, bool sig_all, struct mminfo *mi);
+int sroce_wq_create_dests(struct sroce_sq *sq, struct ib_pd *pd);
 void sroce_wq_destroy_sq(struct sroce_sq *sq);
 int sroce_wq_create_rq(struct sroce_rq *rq, struct ib_ucontext *uc,
 		       struct ib_qp_cap *cap, struct mminfo *mi);

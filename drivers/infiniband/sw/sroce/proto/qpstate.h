@@ -126,6 +126,18 @@ static inline bool sroce_qpstate_can_transmit_new(enum sroce_qps state)
 	return state == SROCE_QPS_RTS;
 }
 
+/**
+ * sroce_qpstate_flushes_sq() - are send WQEs completed without being executed
+ * @state: state of the QP
+ *
+ * Context: Any.
+ * Return: true in SQE and ERR.
+ */
+static inline bool sroce_qpstate_flushes_sq(enum sroce_qps state)
+{
+	return sroce_qpstate_in(state, BIT(SROCE_QPS_SQE) | BIT(SROCE_QPS_ERR));
+}
+
 bool sroce_qpstate_legal(enum sroce_qps from, enum sroce_qps to);
 
 #endif /* SROCE_PROTO_QPSTATE_H */
