@@ -10,6 +10,13 @@
 
 start_suite
 
+# holds NAME COMMAND...: ok when the command is true
+holds() {
+	local name=$1
+	shift
+	if "$@"; then ok "$name"; else not_ok "$name"; fi
+}
+
 knob() {
 	local dev
 	for dev in $DEV_A $DEV_B; do
@@ -33,18 +40,15 @@ settle() { sleep 0.05; }
 verify "all switches on" 60 -m 1024 -M 60000 -n 40 -t 8 -s 21
 settle
 frames_per_train
-[ "$PER_SKB" -gt 200 ]
-verdict $? "bursts leave as trains"
+holds "bursts leave as trains" [ "$PER_SKB" -gt 200 ]
 got=$(counter $DEV_B rcvd_trains)
-[ "$got" -gt 0 ]
-verdict $? "trains arrive whole ($got)"
+holds "trains arrive whole ($got)" [ "$got" -gt 0 ]
 
 knob trains 0
 verify "trains off" 60 -m 1024 -M 60000 -n 40 -t 8 -s 22
 settle
 frames_per_train
-[ "$PER_SKB" -eq 100 ]
-verdict $? "each frame leaves alone"
+holds "each frame leaves alone" [ "$PER_SKB" -eq 100 ]
 knob trains 1
 
 knob hook 0
@@ -52,8 +56,7 @@ settle
 before=$(counter $DEV_B rcvd_trains)
 verify "hook off" 60 -m 1024 -M 60000 -n 40 -t 8 -s 23
 settle
-[ "$(counter $DEV_B rcvd_trains)" -eq "$before" ]
-verdict $? "no train arrives whole without the hook"
+holds "no train arrives whole without the hook" [ "$(counter $DEV_B rcvd_trains)" -eq "$before" ]
 knob hook 1
 
 knob coalesce_acks 0
@@ -74,8 +77,7 @@ for bad in x -1 1e3 99999999999999999999; do
 	(echo "$bad" >/sys/kernel/debug/sroce/$DEV_A/window_bytes) 2>/dev/null &&
 		not_ok "window_bytes takes '$bad'"
 done
-[ "$(cat /sys/kernel/debug/sroce/$DEV_A/window_bytes)" -eq 524288 ]
-verdict $? "bad values are refused and change nothing"
+holds "bad values are refused and change nothing" [ "$(cat /sys/kernel/debug/sroce/$DEV_A/window_bytes)" -eq 524288 ]
 
 for f in tx-gso-list tx-udp-segmentation generic-segmentation-offload tx \
 	scatter-gather; do
@@ -84,9 +86,8 @@ for f in tx-gso-list tx-udp-segmentation generic-segmentation-offload tx \
 done
 verify "segmentation, checksum and scatter-gather off in the netdev" 60 \
 	-m 1024 -M 60000 -n 40 -t 8 -s 27
-[ "$(counter $DEV_A rx_icrc_encapsulated)" -eq 0 ] &&
-	[ "$(counter $DEV_B rx_icrc_encapsulated)" -eq 0 ]
-verdict $? "no ICRC error in any arrangement"
+holds "no ICRC error in any arrangement" [ "$(counter $DEV_A rx_icrc_encapsulated)" -eq 0 ]
+holds "no ICRC error in any arrangement" [ "$(counter $DEV_B rx_icrc_encapsulated)" -eq 0 ]
 t_klog "traffic"
 
 end_suite

@@ -33,6 +33,8 @@ void sroce_sched_qp_init(struct sroce_qp *qp);
 void sroce_sched_qp_stop(struct sroce_qp *qp);
 void sroce_sched_kick_tx(struct sroce_qp *qp);
 void sroce_sched_kick_rx(struct sroce_qp *qp);
+void sroce_sched_tx_begin(struct sroce_qp *qp);
+void sroce_sched_rx_begin(struct sroce_qp *qp);
 void sroce_sched_tx_end(struct sroce_qp *qp);
 void sroce_sched_rx_end(struct sroce_qp *qp);
 bool sroce_sched_tx_blocked(struct sroce_qp *qp);

@@ -29,7 +29,7 @@ static void flush_sq(struct sroce_qp *qp)
 
 	do {
 		local_bh_disable();
-		spin_lock(&qp->tx.lock);
+		sroce_sched_tx_begin(qp);
 		n = sroce_qpstate_flushes_sq(qp->tx.state) ?
 			sroce_comp_flush(qp, FLUSH_CHUNK) : 0;
 		sroce_sched_tx_end(qp);
@@ -44,7 +44,7 @@ static u32 flush_rq(struct sroce_qp *qp)
 
 	do {
 		local_bh_disable();
-		spin_lock(&qp->rx.lock);
+		sroce_sched_rx_begin(qp);
 		n = qp->rx.state == SROCE_QPS_ERR ?
 			sroce_resp_flush(qp, FLUSH_CHUNK) : 0;
 		sroce_sched_rx_end(qp);

@@ -131,9 +131,9 @@ static void batch_enter(struct batch *b, struct sroce_qp *qp, bool responder)
 	b->qp = qp;
 	b->responder = responder;
 	if (responder)
-		spin_lock(&qp->rx.lock);
+		sroce_sched_rx_begin(qp);
 	else
-		spin_lock(&qp->tx.lock);
+		sroce_sched_tx_begin(qp);
 }
 
 /* Do the addresses name this connection? */

@@ -198,6 +198,30 @@ static void arm_timer(struct sroce_qp *qp)
 }
 
 /**
+ * sroce_sched_tx_begin() - enter the tx role, waiting for who is in it
+ * @qp: the QP; its tx.lock is held on return
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_sched_tx_begin(struct sroce_qp *qp)
+	__acquires(&qp->tx.lock)
+{
+	spin_lock(&qp->tx.lock);
+}
+
+/**
+ * sroce_sched_rx_begin() - enter the rx role, waiting for who is in it
+ * @qp: the QP; its rx.lock is held on return
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_sched_rx_begin(struct sroce_qp *qp)
+	__acquires(&qp->rx.lock)
+{
+	spin_lock(&qp->rx.lock);
+}
+
+/**
  * sroce_sched_tx_end() - run the requester if it was kicked, and leave its role
  * @qp: the QP, tx.lock held; released here
  *
