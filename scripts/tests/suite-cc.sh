@@ -61,7 +61,7 @@ since() { echo $(($(counter "$1" "$2") - ${ZERO[$1.$2]})); }
 capture() {
 	local file=$1 pid
 	shift
-	in_b tcpdump -i vb -s 128 -w "$file" -U udp port 4791 2>/dev/null &
+	in_b tcpdump -c 20000 -i vb -s 128 -w "$file" -U udp port 4791 2>/dev/null &
 	pid=$!
 	sleep 1
 	"$@"

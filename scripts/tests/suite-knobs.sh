@@ -17,15 +17,15 @@ knob() {
 	done
 }
 
-# FPT: frames A sent for each skb it sent, in hundredths, since the last call
+# PER_SKB: frames A sent for each skb it sent, in hundredths, since the last call
 frames_per_train() {
 	local pkts trains
 	pkts=$(counter $DEV_A sent_pkts)
 	trains=$(counter $DEV_A sent_trains)
-	FPT=$(((pkts - LAST_PKTS) * 100 / (trains - LAST_TRAINS)))
+	PER_SKB=$(((pkts - LAST_PKTS) * 100 / (trains - LAST_TRAINS)))
 	LAST_PKTS=$pkts LAST_TRAINS=$trains
 }
-LAST_PKTS=0 LAST_TRAINS=0 FPT=0
+LAST_PKTS=0 LAST_TRAINS=0 PER_SKB=0
 
 # hardware counters are cached by the core for 10 ms
 settle() { sleep 0.05; }
@@ -33,7 +33,7 @@ settle() { sleep 0.05; }
 verify "all switches on" 60 -m 1024 -M 60000 -n 40 -t 8 -s 21
 settle
 frames_per_train
-[ "$FPT" -gt 200 ]
+[ "$PER_SKB" -gt 200 ]
 verdict $? "bursts leave as trains"
 got=$(counter $DEV_B rcvd_trains)
 [ "$got" -gt 0 ]
@@ -43,7 +43,7 @@ knob trains 0
 verify "trains off" 60 -m 1024 -M 60000 -n 40 -t 8 -s 22
 settle
 frames_per_train
-[ "$FPT" -eq 100 ]
+[ "$PER_SKB" -eq 100 ]
 verdict $? "each frame leaves alone"
 knob trains 1
 

@@ -79,6 +79,7 @@ struct sroce_cc {
  * @sq: the send queue
  * @rd_out: READs and atomics sent and not answered
  * @since_ackreq: packets since the last one that asked for an ACK
+ * @tail_probe: send the last packet again and ask for an ACK
  * @fault: a WQE failed locally; no WQE is sent from it on
  * @fault_idx: that WQE; its error completes when all before it are done
  * @probe: the peer had no receive WQE: one packet at a time until it has
@@ -89,6 +90,7 @@ struct sroce_cc {
  * @rd_sgl: walk over the buffer a READ response goes to
  * @rd_psn: PSN @rd_sgl stands at, valid while @rd_sgl.dev is set
  * @hold_ns: nothing is sent before this; 0 when nothing holds
+ * @tail_ns: an ACK is asked for again then; 0 when the last packet asked
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
  * @cc: how fast requests may leave
  * @batch: completions for the send CQ
@@ -100,6 +102,7 @@ struct sroce_tx {
 	struct sroce_sq sq;
 	u32 rd_out;
 	u32 since_ackreq;
+	bool tail_probe;
 	bool fault;
 	bool probe;
 	bool waiting;
@@ -110,6 +113,7 @@ struct sroce_tx {
 	u32 sgl_psn;
 	u32 rd_psn;
 	u64 hold_ns;
+	u64 tail_ns;
 	u64 timer_ns;
 	struct sroce_cc cc;
 	struct sroce_wc_batch batch;

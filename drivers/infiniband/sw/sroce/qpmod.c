@@ -283,6 +283,8 @@ static void reset(struct sroce_qp *qp)
 	tx->fault = false;
 	tx->sqd_event = false;
 	tx->probe = false;
+	tx->tail_probe = false;
+	tx->tail_ns = 0;
 	tx->rd_out = 0;
 	tx->since_ackreq = 0;
 	tx->hold_ns = 0;

@@ -25,6 +25,9 @@
 /* An ACK is asked for at least this often, in packets (rdma_rxe expects 64). */
 #define ACKREQ_PACKETS	32
 
+/* A tail nobody was asked to acknowledge is asked about after this, ns. */
+#define TAIL_PROBE_NS	1000000ULL
+
 /**
  * enum step - what sending did
  * @STEP_ON: one WQE is done with, look at the next
@@ -112,21 +115,40 @@ static bool more_follows(const struct sroce_qp *qp)
 	       !(w->send_flags & IB_SEND_FENCE);
 }
 
-static bool want_ack(struct sroce_qp *qp, const struct run *run, bool last,
-		     u32 bytes)
+/*
+ * Is this the end of what there is to send, and somebody waits for it?  Nobody
+ * does for WQEs that are not signaled, as long as the queue does not fill up.
+ */
+static bool end_wanted(const struct sroce_qp *qp, const struct sroce_swqe *w)
+{
+	const struct sroce_sq *sq = &qp->tx.sq;
+
+	if (more_follows(qp))
+		return false;
+	return (w->flags & SROCE_SWQE_SIGNALED) ||
+	       sq->next + 1 != sq->prod || sq->next - sq->tail > sq->max_wr / 4;
+}
+
+static bool want_ack(struct sroce_qp *qp, const struct run *run,
+		     const struct sroce_swqe *w, bool last, u32 bytes)
 {
 	const struct sroce_train *t = &run->train;
 	struct sroce_tx *tx = &qp->tx;
 
-	if (!tx->probe && ++tx->since_ackreq < ACKREQ_PACKETS &&
+	/* a READ or atomic is answered without being asked to be */
+	if (!tx->probe && !tx->tail_probe &&
+	    !(w->flags & SROCE_SWQE_RD_ATOMIC) &&
+	    ++tx->since_ackreq < ACKREQ_PACKETS &&
 	    sroce_window_room(&tx->window) > 1 &&
 	    run->frames + 1 < SROCE_RUN_FRAMES &&
-	    !(last && !more_follows(qp)) &&
+	    !(last && end_wanted(qp, w)) &&
 	    !(t->max_frames > 1 && t->frames + 1 >= t->max_frames) &&
 	    /* behind a quantum there may be a pause longer than the timeout */
 	    t->bytes + 2 * bytes <= t->max_bytes)
 		return false;
 	tx->since_ackreq = 0;
+	tx->tail_ns = 0;
+	tx->tail_probe = false;
 	return true;
 }
 
@@ -193,7 +215,7 @@ static int add_packet(struct sroce_qp *qp, struct run *run,
 		return -EFAULT;
 	h.opcode = opcode;
 	set_headers(qp, w, info->flags, idx, &h);
-	h.ackreq = want_ack(qp, run, last, info->hdr_bytes + payload);
+	h.ackreq = want_ack(qp, run, w, last, info->hdr_bytes + payload);
 	if (payload) {
 		err = seek_payload(qp, w, h.psn, idx << qp->pmtu_shift, &src);
 		if (err)
@@ -218,11 +240,14 @@ static bool build_failed(struct sroce_qp *qp, struct run *run, int err)
 	return err == -ENETUNREACH;
 }
 
-static void count_sent(struct sroce_qp *qp, struct run *run, u32 npsn)
+static void count_sent(struct sroce_qp *qp, struct run *run, u32 npsn,
+		       bool probe)
 {
 	struct sroce_window *win = &qp->tx.window;
 
-	if (sroce_window_resending(win))
+	if (probe)
+		sroce_stat_inc(qp->dev, TLP);
+	else if (sroce_window_resending(win))
 		sroce_stat_inc(qp->dev, RETRANS_PKTS);
 	sroce_window_sent(win, npsn, run->now_ns);
 	run->frames++;
@@ -234,6 +259,7 @@ static enum step send_packets(struct sroce_qp *qp, struct run *run,
 	u32 idx = sroce_psn_dist(w->first_psn, qp->tx.window.nxt);
 	u32 payload, bytes;
 	enum step step;
+	bool probe;
 	int err;
 
 	for (; idx < w->npsn; idx++) {
@@ -244,10 +270,11 @@ static enum step send_packets(struct sroce_qp *qp, struct run *run,
 		step = may_send(qp, run, bytes);
 		if (step != STEP_ON)
 			return step;
+		probe = qp->tx.tail_probe;
 		err = add_packet(qp, run, w, idx, payload);
 		if (unlikely(err) && !build_failed(qp, run, err))
 			return STEP_STOP;
-		count_sent(qp, run, 1);
+		count_sent(qp, run, 1, probe);
 		if (unlikely(err))
 			return STEP_STOP;
 	}
@@ -276,7 +303,7 @@ static enum step send_request(struct sroce_qp *qp, struct run *run,
 	err = add_packet(qp, run, w, idx, 0);
 	if (unlikely(err) && !build_failed(qp, run, err))
 		return STEP_STOP;
-	count_sent(qp, run, w->npsn - idx);
+	count_sent(qp, run, w->npsn - idx, false);
 	return unlikely(err) ? STEP_STOP : STEP_ON;
 }
 
@@ -367,6 +394,36 @@ static enum step send_next(struct sroce_qp *qp, struct run *run)
 	return step;
 }
 
+/*
+ * What was sent last did not ask for an ACK and nothing came behind it.  The
+ * last packet is sent again, asking: the peer answers a duplicate with an ACK
+ * (IBA 9.7.5.1.3), and that is no retry.
+ */
+static void probe_tail(struct sroce_qp *qp, u64 now_ns)
+{
+	struct sroce_window *win = &qp->tx.window;
+
+	qp->tx.tail_ns = 0;
+	if (!qp->tx.since_ackreq || sroce_window_resending(win))
+		return;
+	if (sroce_window_lost(win, sroce_psn_add(win->nxt, -1), now_ns) !=
+	    SROCE_RW_RESEND)
+		return;
+	qp->tx.tail_probe = true;
+	sroce_txq_seek(qp);
+}
+
+/* Remember to ask for an ACK when the last packet did not. */
+static void arm_tail(struct sroce_qp *qp, u64 now_ns)
+{
+	struct sroce_tx *tx = &qp->tx;
+
+	if (!tx->since_ackreq || !sroce_window_has_unacked(&tx->window))
+		tx->tail_ns = 0;
+	else if (!tx->tail_ns)
+		tx->tail_ns = now_ns + TAIL_PROBE_NS;
+}
+
 /* The clock struck, or might have: retransmit, give up, or go on. */
 static void check_clock(struct sroce_qp *qp, u64 now_ns)
 {
@@ -375,6 +432,8 @@ static void check_clock(struct sroce_qp *qp, u64 now_ns)
 
 	if (tx->hold_ns && now_ns >= tx->hold_ns)
 		tx->hold_ns = 0;
+	if (tx->tail_ns && now_ns >= tx->tail_ns)
+		probe_tail(qp, now_ns);
 	if (sroce_window_rnr_expired(&tx->window, now_ns) == SROCE_RW_RESEND)
 		sroce_txq_seek(qp);
 	if (now_ns < tx->window.deadline_ns)
@@ -425,6 +484,7 @@ bool sroce_req_run(struct sroce_qp *qp)
 		step = send_next(qp, &run);
 	if (!flush(qp, &run))
 		step = STEP_STOP;
+	arm_tail(qp, run.now_ns);
 	sroce_sgl_fini(&tx->sgl);
 	tx->sgl.sge = NULL;
 	return step == STEP_AGAIN;

@@ -170,6 +170,8 @@ static void arm_timer(struct sroce_qp *qp)
 		when = min(when, sroce_window_deadline(&tx->window));
 		if (tx->hold_ns)
 			when = min(when, tx->hold_ns);
+		if (tx->tail_ns)
+			when = min(when, tx->tail_ns);
 		if (tx->cc.pace_ns)
 			when = min(when, tx->cc.pace_ns);
 	}

@@ -34,6 +34,7 @@ struct rdma_hw_stats;
 	X(RETRY_EXC,		req_transport_retries_exceeded)	\
 	X(RNR_EXC,		req_rnr_retries_exceeded)	\
 	X(RETRANS_PKTS,		retrans_pkts)			\
+	X(TLP,			tlp_sent)			\
 	X(SEND_ERR,		send_err)			\
 	X(TX_DROPPED,		tx_dropped)			\
 	X(OUT_OF_BUFFER,	out_of_buffer)			\
