@@ -58,7 +58,8 @@ def panel(y0, title, unit, end, lines, marks):
         if len(lines) <= 6:
             out.append('<text x="%d" y="%d" font-size="11" fill="%s" '
                        'font-family="sans-serif">%s</text>' %
-                       (LEFT + 180 + 88 * i, y0 + 18, colour, label))
+                       (WIDTH - RIGHT - 64 * (len(lines) - i), y0 + 18, colour,
+                        label))
     return "\n".join(out)
 
 

@@ -170,11 +170,12 @@ in_a tc qdisc del dev va root
 
 # ---- rate limit
 
-# 2 Mbit/s for two seconds: 500 KB with headers, less a few messages under way
+# 2 Mbit/s for two seconds: 460 KB without headers.  A busy machine's timers are
+# late, so how exact it is the experiment "limit" measures in simulated time.
 flow -t 2000 -i 100 -o /tmp/limit.json \
 	"a=$DEV_A,b=$DEV_B,limit=2000,size=8192,depth=4"
 bytes=$(sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' /tmp/limit.json)
-between 380000 "${bytes:-0}" 510000 "2 Mbit/s for 2 s: payload bytes"
+between 150000 "${bytes:-0}" 480000 "2 Mbit/s for 2 s: payload bytes"
 
 # ---- many queue pairs
 
