@@ -4,7 +4,7 @@
 # timeout: 300
 # needs: sroce tests
 #
-# Datagram queue pairs: verbs programs of rdma-core and the UD part of the
+# Unreliable queue pairs, UD and UC: verbs programs of rdma-core and the UD part of the
 # perftest family, over both IP versions, each with its counters and a clean
 # kernel log.
 . "$(dirname "$0")/lib.sh"
@@ -85,6 +85,8 @@ for fam in 4 6; do
 	# a poller waits for the end of the other's time slice here: few of these
 	pingpong $fam rc -n 10
 	pingpong $fam rc -n 100 -e
+	pingpong $fam uc -n 10
+	pingpong $fam uc -n 100 -e -s 65536 -r 100
 	pingpong $fam ud -n 10
 	pingpong $fam ud -n 100 -e
 	pingpong $fam ud -n 100 -e -s 2048 -r 100
@@ -100,6 +102,12 @@ perf 4 ib_send_bw -c UD -b -s 2048 -n 300
 perf 4 ib_send_bw -c UD -e -s 1024 -n 200
 perf 4 ib_send_bw -c UD -I 64 -s 64 -n 300
 perf 4 ib_send_bw -c UD -q 4 -s 1024 -n 100
+for op in send write; do
+	perf 4 ib_${op}_bw -c UC -s 65536 -n 100
+	perf 6 ib_${op}_bw -c UC -s 1024 -n 200
+	perf 4 ib_${op}_bw -c UC -b -s 4096 -n 100
+done
+perf 4 ib_send_lat -c UC -e -s 64 -n 20
 perf 4 ib_send_bw -c UD --post_list=16 -s 512 -n 320
 t_klog "perftest"
 

@@ -27,6 +27,8 @@ static enum sroce_qp_type type_of(enum ib_qp_type type)
 	switch (type) {
 	case IB_QPT_RC:
 		return SROCE_QPT_RC;
+	case IB_QPT_UC:
+		return SROCE_QPT_UC;
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
 		return SROCE_QPT_UD;

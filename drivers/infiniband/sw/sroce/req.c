@@ -215,7 +215,8 @@ static int add_packet(struct sroce_qp *qp, struct run *run,
 		return -EFAULT;
 	h.opcode = opcode;
 	set_headers(qp, w, info->flags, idx, &h);
-	h.ackreq = want_ack(qp, run, w, last, info->hdr_bytes + payload);
+	h.ackreq = qp->type == SROCE_QPT_RC &&
+		   want_ack(qp, run, w, last, info->hdr_bytes + payload);
 	if (payload) {
 		err = seek_payload(qp, w, h.psn, idx << qp->pmtu_shift, &src);
 		if (err)
@@ -250,6 +251,9 @@ static void count_sent(struct sroce_qp *qp, struct run *run, u32 npsn,
 	else if (sroce_window_resending(win))
 		sroce_stat_inc(qp->dev, RETRANS_PKTS);
 	sroce_window_sent(win, npsn, run->now_ns);
+	/* UC: nobody answers; sent is done (IBA 9.8.2.1) */
+	if (unlikely(qp->type != SROCE_QPT_RC))
+		sroce_window_ack(win, sroce_psn_add(win->nxt, -1), run->now_ns);
 	run->frames++;
 }
 

@@ -141,6 +141,30 @@ static void duplicate(struct sroce_qp *qp, const struct sroce_hdr *h)
 		sroce_answer_replay_atomic(qp, h);
 }
 
+/*
+ * UC: the message in progress is lost; its receive WQE serves the next one.  The
+ * rest of it finds no beginning to follow (IBA 9.8.2.2.2).
+ */
+static void lose_message(struct sroce_rx *rx, u32 psn)
+{
+	rx->epsn = psn;
+	rx->prev_opcode = SROCE_OPCODE_NONE;
+	if (rx->wr_mr)
+		sroce_mr_put(rx->wr_mr);
+	rx->wr_mr = NULL;
+}
+
+/* UC: a gap costs the message it is in, and nobody is told. */
+static enum sroce_verdict check_uc_psn(struct sroce_qp *qp,
+				       const struct sroce_hdr *h)
+{
+	if (h->psn == qp->rx.epsn)
+		return SROCE_V_OK;
+	sroce_stat_inc(qp->dev, OUT_OF_SEQ);
+	lose_message(&qp->rx, h->psn);
+	return SROCE_V_OK;
+}
+
 static enum sroce_verdict check_psn(struct sroce_qp *qp,
 				    const struct sroce_hdr *h)
 {
@@ -201,11 +225,15 @@ static enum sroce_verdict check_length(const struct sroce_qp *qp,
 static enum sroce_verdict take_rwqe(struct sroce_qp *qp)
 {
 	struct sroce_rx *rx = &qp->rx;
-	int got = sroce_wq_take(&rx->rq, rx->rwqe);
+	int got = 1;
 
+	/* UC may have one left from a message it lost */
+	if (likely(!rx->rwqe_held))
+		got = sroce_wq_take(&rx->rq, rx->rwqe);
 	if (!got)
 		return SROCE_V_RNR;
 	rx->rwqe_held = true;
+	sroce_sgl_fini(&rx->sgl);
 	rx->rcvd = 0;
 	sroce_sgl_init(&rx->sgl, qp->dev, qp->ibqp.pd, rx->rwqe->sge,
 		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
@@ -406,7 +434,7 @@ static void executed(struct sroce_qp *qp, const struct sroce_hdr *h)
 	if (h->info->flags & SROCE_OPF_LAST)
 		rx->msn = (rx->msn + 1) & SROCE_PSN_MASK;
 	/* READs and atomics are acknowledged by their answer */
-	if (h->ackreq &&
+	if (h->ackreq && h->info->type == SROCE_QPT_RC &&
 	    !(h->info->flags & (SROCE_OPF_READ | SROCE_OPF_ATOMIC)))
 		rx->ack_due = true;
 }
@@ -432,7 +460,10 @@ void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 		rx->comm_est = true;
 		sroce_sched_event(qp, SROCE_EV_COMM_EST);
 	}
-	v = check_psn(qp, &f->h);
+	if (likely(qp->type == SROCE_QPT_RC))
+		v = check_psn(qp, &f->h);
+	else
+		v = check_uc_psn(qp, &f->h);
 	if (v == SROCE_V_OK)
 		v = check_opcode(qp, &f->h);
 	if (v == SROCE_V_OK)
@@ -445,6 +476,8 @@ void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 		duplicate(qp, &f->h);
 	else if (v != SROCE_V_DROP)
 		reject(qp, &f->h, v);
+	if (unlikely(v != SROCE_V_OK) && qp->type == SROCE_QPT_UC)
+		lose_message(rx, sroce_psn_add(f->h.psn, 1));
 	if (unlikely(!READ_ONCE(qp->dev->knobs.coalesce_acks)) &&
 	    (rx->ack_due || rx->nak_due))
 		sroce_answer_run(qp);
