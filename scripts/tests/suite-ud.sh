@@ -80,6 +80,11 @@ perf() {
 
 t_tap "rules" 60 "$TEST_BIN/sroce_ud" -L 50 $DEV_A $DEV_B
 t_klog "rules"
+t_tap "UC" 40 "$TEST_BIN/sroce_uc" -L 30 $DEV_A $DEV_B
+netem loss 2%
+t_tap "UC with loss" 40 "$TEST_BIN/sroce_uc" -l -L 30 $DEV_A $DEV_B
+netem off
+t_klog "UC"
 
 for fam in 4 6; do
 	# a poller waits for the end of the other's time slice here: few of these
