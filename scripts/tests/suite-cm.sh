@@ -17,12 +17,24 @@ fi
 
 PORT=19000
 
-# cm_run: SERVER is run in b; CLIENT in a, again while nobody listens yet
+# wait_listen: until somebody listens
+wait_listen() {
+	local i
+	for i in $(seq 20); do
+		rdma resource show cm_id 2>/dev/null |
+			grep -q LISTEN && return 0
+		sleep 0.1
+	done
+	note "no listener seen"
+}
+
+# cm_run: SERVER is run in b, then CLIENT in a
 cm_run() {
 	local pid rc i
-	in_b timeout -k 2 60 "${SERVER[@]}" >/tmp/server.log 2>&1 &
+	# no shell between, it would not pass the signal on
+	ip netns exec "$NS_B" timeout -k 2 60 "${SERVER[@]}" >/tmp/server.log 2>&1 &
 	pid=$!
-	sleep 0.7
+	wait_listen
 	in_a timeout -k 2 60 "${CLIENT[@]}" >/tmp/client.log 2>&1
 	rc=$?
 	[ $rc -ne 0 ] && kill $pid 2>/dev/null

@@ -98,6 +98,19 @@ static void count_verdict(struct sroce_qp *qp, enum sroce_verdict v)
 		sroce_stat_inc(qp->dev, RESP_REM_ACCESS);
 }
 
+/*
+ * UC: the message in progress is lost; its receive WQE serves the next one.  The
+ * rest of it finds no beginning to follow (IBA 9.8.2.2.2).
+ */
+static void lose_message(struct sroce_rx *rx, u32 psn)
+{
+	rx->epsn = psn;
+	rx->prev_opcode = SROCE_OPCODE_NONE;
+	if (rx->wr_mr)
+		sroce_mr_put(rx->wr_mr);
+	rx->wr_mr = NULL;
+}
+
 /* Do what the fault table says about @v. */
 static void reject(struct sroce_qp *qp, const struct sroce_hdr *h,
 		   enum sroce_verdict v)
@@ -116,6 +129,8 @@ static void reject(struct sroce_qp *qp, const struct sroce_hdr *h,
 		raise(qp, fault->event);
 	if (fault->action == SROCE_ACTION_FATAL)
 		rx->fatal_after_nak = true;
+	if (qp->type == SROCE_QPT_UC)
+		lose_message(rx, sroce_psn_add(h->psn, 1));
 }
 
 /* --- checks ---------------------------------------------------------------- */
@@ -141,19 +156,6 @@ static void duplicate(struct sroce_qp *qp, const struct sroce_hdr *h)
 		sroce_answer_replay_atomic(qp, h);
 }
 
-/*
- * UC: the message in progress is lost; its receive WQE serves the next one.  The
- * rest of it finds no beginning to follow (IBA 9.8.2.2.2).
- */
-static void lose_message(struct sroce_rx *rx, u32 psn)
-{
-	rx->epsn = psn;
-	rx->prev_opcode = SROCE_OPCODE_NONE;
-	if (rx->wr_mr)
-		sroce_mr_put(rx->wr_mr);
-	rx->wr_mr = NULL;
-}
-
 /* UC: a gap costs the message it is in, and nobody is told. */
 static enum sroce_verdict check_uc_psn(struct sroce_qp *qp,
 				       const struct sroce_hdr *h)
@@ -171,6 +173,8 @@ static enum sroce_verdict check_psn(struct sroce_qp *qp,
 	struct sroce_rx *rx = &qp->rx;
 	s32 d = sroce_psn_diff(h->psn, rx->epsn);
 
+	if (unlikely(qp->type == SROCE_QPT_UC))
+		return check_uc_psn(qp, h);
 	if (d < 0)
 		return SROCE_V_DUP;
 	if (d > 0) {
@@ -460,10 +464,7 @@ void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 		rx->comm_est = true;
 		sroce_sched_event(qp, SROCE_EV_COMM_EST);
 	}
-	if (likely(qp->type == SROCE_QPT_RC))
-		v = check_psn(qp, &f->h);
-	else
-		v = check_uc_psn(qp, &f->h);
+	v = check_psn(qp, &f->h);
 	if (v == SROCE_V_OK)
 		v = check_opcode(qp, &f->h);
 	if (v == SROCE_V_OK)
@@ -476,8 +477,6 @@ void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 		duplicate(qp, &f->h);
 	else if (v != SROCE_V_DROP)
 		reject(qp, &f->h, v);
-	if (unlikely(v != SROCE_V_OK) && qp->type == SROCE_QPT_UC)
-		lose_message(rx, sroce_psn_add(f->h.psn, 1));
 	if (unlikely(!READ_ONCE(qp->dev->knobs.coalesce_acks)) &&
 	    (rx->ack_due || rx->nak_due))
 		sroce_answer_run(qp);

@@ -26,6 +26,13 @@
 
 /* --- sending --------------------------------------------------------------- */
 
+/* Nobody slows datagrams down, so they do not claim to be ECN-capable. */
+static void begin_train(struct sroce_qp *qp, struct sroce_train *t)
+{
+	sroce_train_init(t, &qp->path);
+	t->tos = qp->path.av.traffic_class;
+}
+
 /*
  * Point the QP's path at the next datagram's destination.  Frames of a train
  * share a path, so a train ends where the destination changes.  False when the
@@ -45,11 +52,10 @@ static bool aim(struct sroce_qp *qp, struct sroce_train *t,
 	sroce_train_send(t);
 	if (sroce_sched_tx_blocked(qp))
 		return false;
-	if (!same) {
+	if (!same)
 		sroce_net_path_set(path, &dest->av, sport);
-		/* a train takes over class and priority where it begins */
-		sroce_train_init(t, path);
-	}
+	/* a train takes over class and priority where it begins */
+	begin_train(qp, t);
 	return true;
 }
 
@@ -154,7 +160,7 @@ bool sroce_ud_run(struct sroce_qp *qp)
 	}
 	if (sroce_sched_tx_blocked(qp))
 		return false;
-	sroce_train_init(&train, &qp->path);
+	begin_train(qp, &train);
 	while (n < SROCE_RUN_FRAMES && tx->sq.next != tx->sq.prod &&
 	       send_next(qp, &train))
 		n++;
