@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 300
+# timeout: 420
 # needs: sroce tests
 #
 # Every completion status, async event, state and limit.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug 7.3 6.12
-# timeout: 240
+# timeout: 420
 # needs: sroce rxe tests
 #
 # rdma_rxe at one end, sroce at the other: every operation, both directions,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 240
+# timeout: 420
 # needs: sroce tests
 #
 # Checked traffic over a wire that loses, reorders, duplicates and corrupts.
