@@ -34,7 +34,7 @@ struct sroce_qp;
 #define SROCE_MAX_AH		0x100000
 #define SROCE_MAX_RD_ATOM	128
 #define SROCE_MAX_MSG_BYTES	0x80000000U
-#define SROCE_GID_TBL_LEN	1024
+#define SROCE_GID_TBL_LEN	256
 #define SROCE_DEF_PKEY		0xffff
 #define SROCE_ABI_VERSION	2
 #define SROCE_VENDOR_ID		0xffffff

@@ -259,6 +259,15 @@ static void apply_tx(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		sroce_sched_kick_tx(qp);
 }
 
+/* What the roles reported of the connection that is over, and nobody heard yet. */
+static void forget_events(struct sroce_qp *qp)
+{
+	enum sroce_event_bit bit;
+
+	for (bit = SROCE_EV_FATAL; bit <= SROCE_EV_RCQ_OVERFLOW; bit++)
+		clear_bit(bit, &qp->events);
+}
+
 /* Back to the state after create, but for the QPN and the queues' memory. */
 static void reset(struct sroce_qp *qp)
 {
@@ -266,6 +275,7 @@ static void reset(struct sroce_qp *qp)
 	struct sroce_tx *tx = &qp->tx;
 
 	sroce_qpmod_set_state(qp, SROCE_QPS_RESET);
+	forget_events(qp);
 	spin_lock_bh(&rx->lock);
 	rx->nak_sent = false;
 	rx->ack_due = false;
