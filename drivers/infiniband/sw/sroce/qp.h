@@ -304,6 +304,7 @@ struct sroce_frame {
 	bool ce;
 };
 
+/* qp.c: the verbs of a QP, for the ops table. */
 int sroce_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata);
 int sroce_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -313,17 +314,6 @@ int sroce_qp_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad);
 int sroce_qp_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-
-/* qp.c: the verbs of a QP, for the ops table. */
-int sroce_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		    struct ib_udata *udata);
-int sroce_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		   struct ib_qp_init_attr *init);
-int sroce_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata);
-int sroce_qp_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		       const struct ib_send_wr **bad_wr);
-int sroce_qp_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		       const struct ib_recv_wr **bad_wr);
 int sroce_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 
 #endif /* SROCE_QP_H */

@@ -98,6 +98,13 @@ static void count_verdict(struct sroce_qp *qp, enum sroce_verdict v)
 		sroce_stat_inc(qp->dev, RESP_REM_ACCESS);
 }
 
+static void put_write_mr(struct sroce_rx *rx)
+{
+	if (rx->wr_mr)
+		sroce_mr_put(rx->wr_mr);
+	rx->wr_mr = NULL;
+}
+
 /*
  * UC: the message in progress is lost; its receive WQE serves the next one.  The
  * rest of it finds no beginning to follow (IBA 9.8.2.2.2).
@@ -106,9 +113,7 @@ static void lose_message(struct sroce_rx *rx, u32 psn)
 {
 	rx->epsn = psn;
 	rx->prev_opcode = SROCE_OPCODE_NONE;
-	if (rx->wr_mr)
-		sroce_mr_put(rx->wr_mr);
-	rx->wr_mr = NULL;
+	put_write_mr(rx);
 }
 
 /* Do what the fault table says about @v. */
@@ -269,13 +274,6 @@ static enum sroce_verdict do_send(struct sroce_qp *qp,
 		return SROCE_V_ACCESS_TAKEN;
 	complete_rwqe(qp, h, IB_WC_SUCCESS);
 	return SROCE_V_OK;
-}
-
-static void put_write_mr(struct sroce_rx *rx)
-{
-	if (rx->wr_mr)
-		sroce_mr_put(rx->wr_mr);
-	rx->wr_mr = NULL;
 }
 
 static enum sroce_verdict begin_write(struct sroce_qp *qp,
