@@ -239,7 +239,7 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 	u32 n;
 
 	if (r->length) {
-		src.mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, r->rkey,
+		src.mr = sroce_mr_get_remote(qp->dev, &qp->who, r->rkey,
 					     IB_ACCESS_REMOTE_READ, r->va + at,
 					     r->length - at);
 		if (!src.mr) {

@@ -30,6 +30,7 @@ struct sroce_qp;
 #define SROCE_MAX_CQ		0x100000
 #define SROCE_MAX_CQE		0x3fffff
 #define SROCE_MAX_MR		0x100000
+#define SROCE_MAX_MW		0x100000
 #define SROCE_MAX_PD		0x100000
 #define SROCE_MAX_AH		0x100000
 #define SROCE_MAX_RD_ATOM	128

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory regions: keys, rights, bounds, and copies in and out.
+ * Memory by key: rights, bounds, and copies in and out.
  *
  * Lookups run in softirq under RCU.  A reference taken by a lookup lives for
  * one bottom-half section only, never across packets of a message: so
@@ -11,16 +11,21 @@
 
 #include <linux/completion.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
 struct ib_umem;
 struct sroce_dev;
 
+/* A key is an index into the table and a byte that makes old keys invalid. */
+#define SROCE_KEY_SHIFT	8
+
 enum sroce_mr_type {
 	SROCE_MR_USER,		/* pages of a user process */
 	SROCE_MR_DMA,		/* all of kernel memory, kernel users only */
 	SROCE_MR_FRWR,		/* page list mapped by REG_MR */
+	SROCE_MR_WINDOW,	/* window on the pages of a user region */
 };
 
 enum sroce_mr_state {
@@ -29,11 +34,23 @@ enum sroce_mr_state {
 };
 
 /**
- * struct sroce_mr - a memory region
- * @ibmr: the core's part; lkey and rkey are equal
+ * struct sroce_party - on whose behalf memory is accessed
+ * @pd: protection domain of the QP
+ * @qp_id: number of the QP that no other ever gets, not 0
+ */
+struct sroce_party {
+	struct ib_pd *pd;
+	u64 qp_id;
+};
+
+/**
+ * struct sroce_mr - a memory region, or a window on one
+ * @ibmr: the core's part; lkey and rkey are equal, but a window has no lkey
  * @dev: the device, for the key table
  * @type: where the pages come from
- * @state: enum sroce_mr_state; changed by REG_MR and LOCAL_INV
+ * @state: enum sroce_mr_state; changed by REG_MR, BIND_MW, LOCAL_INV, ...
+ * @index: key >> SROCE_KEY_SHIFT
+ * @qp_id: window of type 2: the QP that bound it; 0: any of the domain
  * @access: IB_ACCESS_* rights
  * @iova: first address as work requests name it
  * @length: bytes
@@ -43,6 +60,10 @@ enum sroce_mr_state {
  * @max_pages: entries of @pages allocated
  * @pages: kernel addresses of the pages
  * @umem: pinned user memory, or NULL
+ * @lock: one at a time may bind or invalidate; only ever tried
+ * @windows: windows bound to this region; negative: no more may be
+ * @parent: window: the region it is bound to, or NULL; under @lock
+ * @window_type: window: enum ib_mw_type
  * @ref: one for the key table, one per bottom-half section at work
  * @gone: completed with the last reference
  * @rcu: delays the free
@@ -53,6 +74,8 @@ struct sroce_mr {
 	enum sroce_mr_type type;
 	enum sroce_mr_state state;
 	int access;
+	u32 index;
+	u64 qp_id;
 	u64 iova;
 	u64 length;
 	u32 offset;
@@ -61,30 +84,40 @@ struct sroce_mr {
 	u32 max_pages;
 	void **pages;
 	struct ib_umem *umem;
+	spinlock_t lock;
+	atomic_t windows;
+	struct sroce_mr *parent;
+	enum ib_mw_type window_type;
 	refcount_t ref;
 	struct completion gone;
 	struct rcu_head rcu;
 };
 
-struct sroce_mr *sroce_mr_get_local(struct sroce_dev *dev, struct ib_pd *pd,
-				    u32 lkey, int access, u64 va, u64 bytes);
-struct sroce_mr *sroce_mr_get_remote(struct sroce_dev *dev, struct ib_pd *pd,
-				     u32 rkey, int access, u64 va, u64 bytes);
+static inline bool sroce_mr_valid(const struct sroce_mr *mr)
+{
+	/* pairs with the release where it became valid: the page list is whole */
+	return smp_load_acquire(&mr->state) == SROCE_MR_VALID;
+}
+
+struct sroce_mr *sroce_mr_get(struct sroce_dev *dev, u32 key);
+struct sroce_mr *sroce_mr_get_local(struct sroce_dev *dev,
+				    const struct sroce_party *who, u32 lkey,
+				    int access, u64 va, u64 bytes);
+struct sroce_mr *sroce_mr_get_remote(struct sroce_dev *dev,
+				     const struct sroce_party *who, u32 rkey,
+				     int access, u64 va, u64 bytes);
 void sroce_mr_put(struct sroce_mr *mr);
 int sroce_mr_read(struct sroce_mr *mr, u64 va, void *dst, u32 bytes);
 int sroce_mr_write(struct sroce_mr *mr, u64 va, const void *src, u32 bytes);
 int sroce_mr_cas(struct sroce_mr *mr, u64 va, u64 compare, u64 swap, u64 *orig);
 int sroce_mr_fadd(struct sroce_mr *mr, u64 va, u64 add, u64 *orig);
-int sroce_mr_invalidate(struct sroce_dev *dev, struct ib_pd *pd, u32 key);
-int sroce_mr_fast_reg(struct ib_mr *ibmr, u32 key, int access);
 
-struct ib_mr *sroce_mr_get_dma(struct ib_pd *pd, int access);
-struct ib_mr *sroce_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
-				u64 iova, int access, struct ib_udata *udata);
-struct ib_mr *sroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type,
-			     u32 max_num_sg);
-int sroce_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		    unsigned int *sg_offset);
-int sroce_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata);
+void sroce_mr_revoke(struct sroce_mr *mr);
+bool sroce_mr_drained(struct sroce_mr *mr);
+struct sroce_mr *sroce_mr_new(struct ib_pd *pd, enum sroce_mr_type type,
+			      int access);
+int sroce_mr_publish(struct sroce_mr *mr);
+void sroce_mr_unpublish(struct sroce_mr *mr);
+void sroce_mr_free(struct sroce_mr *mr);
 
 #endif /* SROCE_MR_H */

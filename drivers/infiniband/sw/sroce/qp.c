@@ -102,10 +102,15 @@ static void free_queues(struct sroce_qp *qp)
 	sroce_wq_destroy_sq(&qp->tx.sq);
 }
 
+/* Numbers of QPs by which windows know theirs; QPNs come again. */
+static atomic64_t last_id = ATOMIC64_INIT(0);
+
 static void init_qp(struct sroce_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->dev = to_sroce_dev(qp->ibqp.device);
 	qp->type = type_of(init->qp_type);
+	qp->who.pd = qp->ibqp.pd;
+	qp->who.qp_id = atomic64_inc_return(&last_id);
 	qp->scq = to_sroce_cq(init->send_cq);
 	qp->rcq = to_sroce_cq(init->recv_cq);
 	qp->pkey = SROCE_DEF_PKEY;

@@ -17,6 +17,7 @@
 #include "ah.h"
 #include "cq.h"
 #include "dev.h"
+#include "mr.h"
 #include "net.h"
 #include "proto/dcqcn.h"
 #include "proto/hdr.h"
@@ -223,6 +224,7 @@ struct sroce_rx {
  * struct sroce_qp - a queue pair
  * @ibqp: the core's part
  * @dev: its device
+ * @who: what memory it may use
  * @type: enum sroce_qp_type
  * @dead: being destroyed; set once
  * @mutex: serialises modify, query and destroy
@@ -254,6 +256,7 @@ struct sroce_rx {
 struct sroce_qp {
 	struct ib_qp ibqp;
 	struct sroce_dev *dev;
+	struct sroce_party who;
 	enum sroce_qp_type type;
 	bool dead;
 	u8 pmtu_shift;

@@ -11,12 +11,13 @@
 
 #include "cc.h"
 #include "engine.h"
-#include "mr.h"
 #include "frame.h"
+#include "mw.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
 #include "proto/psn.h"
 #include "proto/wire.h"
+#include "reg.h"
 #include "train.h"
 #include "txq.h"
 
@@ -193,7 +194,7 @@ static int seek_payload(struct sroce_qp *qp, const struct sroce_swqe *w,
 	if (tx->sgl.sge == w->sge && tx->sgl_psn == psn)
 		return 0;
 	sroce_sgl_fini(&tx->sgl);
-	sroce_sgl_init(&tx->sgl, qp->dev, qp->ibqp.pd, w->sge, w->num_sge, 0);
+	sroce_sgl_init(&tx->sgl, qp->dev, &qp->who, w->sge, w->num_sge, 0);
 	return at ? sroce_sgl_seek(&tx->sgl, at) : 0;
 }
 
@@ -311,18 +312,50 @@ static enum step send_request(struct sroce_qp *qp, struct run *run,
 	return unlikely(err) ? STEP_STOP : STEP_ON;
 }
 
-static void run_local(struct sroce_qp *qp, struct sroce_swqe *w)
+static int bind_window(struct sroce_qp *qp, const struct sroce_swqe *w)
 {
+	const struct sroce_bind b = {
+		.addr = w->remote_addr,
+		.bytes = w->bind_bytes,
+		.lkey = w->bind_lkey,
+		.old_key = w->rkey,
+		.key = w->inv_rkey,
+		.access = w->bind_access,
+	};
+
+	return sroce_mw_bind(qp->dev, &qp->who, &b);
+}
+
+static enum step run_local(struct sroce_qp *qp, struct run *run,
+			   struct sroce_swqe *w)
+{
+	u8 status = IB_WC_LOC_QP_OP_ERR;
 	int err;
 
-	if (w->op == SROCE_OP_REG_MR)
-		err = sroce_mr_fast_reg(w->reg_mr, w->reg_key, w->reg_access);
-	else
-		err = sroce_mr_invalidate(qp->dev, qp->ibqp.pd, w->inv_rkey);
-	if (err)
-		sroce_txq_fail(qp, qp->tx.sq.next, IB_WC_LOC_QP_OP_ERR);
-	else
-		w->flags |= SROCE_SWQE_DONE;
+	/* who works on keys holds none, or two could wait for each other */
+	sroce_sgl_fini(&qp->tx.sgl);
+	switch (w->op) {
+	case SROCE_OP_REG_MR:
+		err = sroce_reg_fast(w->reg_mr, qp->ibqp.pd, w->reg_key,
+				     w->reg_access);
+		break;
+	case SROCE_OP_BIND_MW:
+		err = bind_window(qp, w);
+		status = IB_WC_MW_BIND_ERR;
+		break;
+	default:
+		err = sroce_mw_invalidate(qp->dev, &qp->who, w->inv_rkey);
+	}
+	if (err == -EAGAIN) {
+		hold(qp, run);
+		return STEP_STOP;
+	}
+	if (err) {
+		sroce_txq_fail(qp, qp->tx.sq.next, status);
+		return STEP_STOP;
+	}
+	w->flags |= SROCE_SWQE_DONE;
+	return STEP_ON;
 }
 
 static u32 wqe_psns(const struct sroce_qp *qp, const struct sroce_swqe *w)
@@ -363,10 +396,8 @@ static enum step begin(struct sroce_qp *qp, struct sroce_swqe *w)
 	}
 	w->first_psn = tx->window.max;
 	w->flags |= SROCE_SWQE_STARTED;
-	if (sroce_op_info(w->op)->flags & SROCE_OPI_LOCAL) {
-		run_local(qp, w);
-		return tx->fault ? STEP_STOP : STEP_ON;
-	}
+	if (sroce_op_info(w->op)->flags & SROCE_OPI_LOCAL)
+		return STEP_ON;
 	w->npsn = wqe_psns(qp, w);
 	if (w->flags & SROCE_SWQE_RD_ATOMIC)
 		tx->rd_out++;
@@ -392,6 +423,8 @@ static enum step send_next(struct sroce_qp *qp, struct run *run)
 			step = send_request(qp, run, w);
 		else
 			step = send_packets(qp, run, w);
+	} else if (step == STEP_ON && !(w->flags & SROCE_SWQE_DONE)) {
+		step = run_local(qp, run, w);
 	}
 	if (step == STEP_ON)
 		sq->next++;

@@ -12,6 +12,7 @@
 #include "answer.h"
 #include "engine.h"
 #include "mr.h"
+#include "mw.h"
 #include "proto/access.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
@@ -244,9 +245,30 @@ static enum sroce_verdict take_rwqe(struct sroce_qp *qp)
 	rx->rwqe_held = true;
 	sroce_sgl_fini(&rx->sgl);
 	rx->rcvd = 0;
-	sroce_sgl_init(&rx->sgl, qp->dev, qp->ibqp.pd, rx->rwqe->sge,
+	sroce_sgl_init(&rx->sgl, qp->dev, &qp->who, rx->rwqe->sge,
 		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
 	return got < 0 ? SROCE_V_RQ_PROT : SROCE_V_OK;
+}
+
+/* SEND_WITH_INV: end the key before the receive WQE completes (IBA 9.4.1.1.3). */
+static enum sroce_verdict invalidate(struct sroce_qp *qp,
+				     const struct sroce_hdr *h)
+{
+	struct sroce_rx *rx = &qp->rx;
+	int err;
+
+	/* who works on keys holds none, or two could wait for each other */
+	put_write_mr(rx);
+	sroce_sgl_fini(&rx->sgl);
+	err = sroce_mw_invalidate(qp->dev, &qp->who, h->inv_rkey);
+	if (likely(!err))
+		return SROCE_V_OK;
+	if (err != -EAGAIN)
+		return SROCE_V_ACCESS_TAKEN;
+	/* somebody is in that memory: as if this packet had been lost */
+	rx->rcvd -= h->payload_bytes;
+	sroce_sgl_seek(&rx->sgl, rx->rcvd);
+	return SROCE_V_DROP;
 }
 
 static enum sroce_verdict do_send(struct sroce_qp *qp,
@@ -269,9 +291,11 @@ static enum sroce_verdict do_send(struct sroce_qp *qp,
 	rx->rcvd += h->payload_bytes;
 	if (!(h->info->flags & SROCE_OPF_LAST))
 		return SROCE_V_OK;
-	if ((h->info->flags & SROCE_OPF_INV) &&
-	    sroce_mr_invalidate(qp->dev, qp->ibqp.pd, h->inv_rkey))
-		return SROCE_V_ACCESS_TAKEN;
+	if (h->info->flags & SROCE_OPF_INV) {
+		v = invalidate(qp, h);
+		if (v != SROCE_V_OK)
+			return v;
+	}
 	complete_rwqe(qp, h, IB_WC_SUCCESS);
 	return SROCE_V_OK;
 }
@@ -301,7 +325,7 @@ static enum sroce_verdict write_payload(struct sroce_qp *qp,
 	if (!rx->wr_left)	/* key and address of nothing are not looked at */
 		return SROCE_V_OK;
 	if (!rx->wr_mr)
-		rx->wr_mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd,
+		rx->wr_mr = sroce_mr_get_remote(qp->dev, &qp->who,
 						rx->wr_rkey,
 						IB_ACCESS_REMOTE_WRITE,
 						rx->wr_va, rx->wr_left);
@@ -362,7 +386,7 @@ static enum sroce_verdict do_read(struct sroce_qp *qp,
 	if (sroce_answer_full(rx))
 		return SROCE_V_DROP;
 	if (h->dmalen) {
-		mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, h->rkey,
+		mr = sroce_mr_get_remote(qp->dev, &qp->who, h->rkey,
 					 IB_ACCESS_REMOTE_READ, h->va,
 					 h->dmalen);
 		if (!mr)
@@ -396,7 +420,7 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 		return SROCE_V_INV_REQ;
 	if (sroce_answer_full(rx))
 		return SROCE_V_DROP;
-	mr = sroce_mr_get_remote(qp->dev, qp->ibqp.pd, h->rkey,
+	mr = sroce_mr_get_remote(qp->dev, &qp->who, h->rkey,
 				 IB_ACCESS_REMOTE_ATOMIC, h->va, sizeof(u64));
 	if (!mr)
 		return SROCE_V_ACCESS;

@@ -17,7 +17,7 @@
  * sroce_sgl_init() - start a walk over the pieces of a message
  * @sgl: the walk
  * @dev: the device
- * @pd: protection domain of the QP
+ * @who: QP and protection domain, must outlive the walk
  * @sge: the pieces, in kernel memory that outlives the walk
  * @num_sge: how many
  * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
@@ -25,12 +25,12 @@
  * Context: Any.
  */
 void sroce_sgl_init(struct sroce_sgl *sgl, struct sroce_dev *dev,
-		    struct ib_pd *pd, const struct sroce_sge *sge, u32 num_sge,
-		    int access)
+		    const struct sroce_party *who, const struct sroce_sge *sge,
+		    u32 num_sge, int access)
 {
 	*sgl = (struct sroce_sgl) {
 		.dev = dev,
-		.pd = pd,
+		.who = who,
 		.sge = sge,
 		.num_sge = num_sge,
 		.access = access,
@@ -77,7 +77,7 @@ static int next_piece(struct sroce_sgl *sgl)
 	if (sgl->mr)
 		return 0;
 	sge = &sgl->sge[sgl->idx];
-	sgl->mr = sroce_mr_get_local(sgl->dev, sgl->pd, sge->lkey,
+	sgl->mr = sroce_mr_get_local(sgl->dev, sgl->who, sge->lkey,
 				     sgl->access, sge->addr, sge->length);
 	return sgl->mr ? 0 : -EFAULT;
 }

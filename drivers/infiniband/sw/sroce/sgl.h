@@ -10,9 +10,9 @@
 
 #include <linux/types.h>
 
-struct ib_pd;
 struct sroce_dev;
 struct sroce_mr;
+struct sroce_party;
 
 /**
  * struct sroce_sge - one piece of a message; layout of the ABI's struct rxe_sge
@@ -29,7 +29,7 @@ struct sroce_sge {
 /**
  * struct sroce_sgl - a walk over the pieces of a message
  * @dev: key table
- * @pd: protection domain every piece must belong to
+ * @who: QP and protection domain every piece must belong to
  * @sge: the pieces, in kernel memory
  * @num_sge: number of pieces
  * @idx: current piece
@@ -39,7 +39,7 @@ struct sroce_sge {
  */
 struct sroce_sgl {
 	struct sroce_dev *dev;
-	struct ib_pd *pd;
+	const struct sroce_party *who;
 	const struct sroce_sge *sge;
 	u32 num_sge;
 	u32 idx;
@@ -49,8 +49,8 @@ struct sroce_sgl {
 };
 
 void sroce_sgl_init(struct sroce_sgl *sgl, struct sroce_dev *dev,
-		    struct ib_pd *pd, const struct sroce_sge *sge, u32 num_sge,
-		    int access);
+		    const struct sroce_party *who, const struct sroce_sge *sge,
+		    u32 num_sge, int access);
 int sroce_sgl_seek(struct sroce_sgl *sgl, u64 bytes);
 int sroce_sgl_read(struct sroce_sgl *sgl, void *dst, u32 bytes);
 int sroce_sgl_write(struct sroce_sgl *sgl, const void *src, u32 bytes);

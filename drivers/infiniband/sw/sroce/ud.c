@@ -83,7 +83,7 @@ static int add_datagram(struct sroce_qp *qp, struct sroce_train *t,
 		src.inline_data = w->inline_data;
 	} else {
 		src.sgl = &tx->sgl;
-		sroce_sgl_init(&tx->sgl, qp->dev, qp->ibqp.pd, w->sge,
+		sroce_sgl_init(&tx->sgl, qp->dev, &qp->who, w->sge,
 			       w->num_sge, 0);
 	}
 	err = sroce_frame_add(t, &h, sroce_opcode_info(opcode)->hdr_bytes, &src,
@@ -209,7 +209,7 @@ static int store(struct sroce_qp *qp, const struct sroce_frame *f)
 
 	sroce_frame_grh(grh, f->l3, f->v6,
 			sroce_frame_bytes(f->h.hdr_bytes, n));
-	sroce_sgl_init(&rx->sgl, qp->dev, qp->ibqp.pd, rx->rwqe->sge,
+	sroce_sgl_init(&rx->sgl, qp->dev, &qp->who, rx->rwqe->sge,
 		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
 	err = sroce_sgl_write(&rx->sgl, grh, sizeof(grh));
 	if (!err && n)

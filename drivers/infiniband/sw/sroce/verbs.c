@@ -16,10 +16,11 @@
 #include "cq.h"
 #include "dev.h"
 #include "mad.h"
-#include "mr.h"
+#include "mw.h"
 #include "net.h"
 #include "qp.h"
 #include "qpmod.h"
+#include "reg.h"
 #include "ring.h"
 #include "stats.h"
 
@@ -40,7 +41,9 @@
 			 IB_DEVICE_BAD_PKEY_CNTR | \
 			 IB_DEVICE_BAD_QKEY_CNTR | \
 			 IB_DEVICE_RC_RNR_NAK_GEN | \
-			 IB_DEVICE_MEM_MGT_EXTENSIONS)
+			 IB_DEVICE_MEM_MGT_EXTENSIONS | \
+			 IB_DEVICE_MEM_WINDOW | \
+			 IB_DEVICE_MEM_WINDOW_TYPE_2B)
 
 /* 4.096 us * 2^15: what a busy receiver may take to answer (IBA 9.7.6.1.3). */
 #define LOCAL_ACK_DELAY	15
@@ -67,6 +70,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_cq = SROCE_MAX_CQ,
 		.max_cqe = SROCE_MAX_CQE,
 		.max_mr = SROCE_MAX_MR,
+		.max_mw = SROCE_MAX_MW,
 		.max_pd = SROCE_MAX_PD,
 		.max_qp_rd_atom = SROCE_MAX_RD_ATOM,
 		.max_qp_init_rd_atom = SROCE_MAX_RD_ATOM,
@@ -193,7 +197,7 @@ static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-SROCE_COMPAT_DEFINE_REG_USER_MR(reg_user_mr, sroce_mr_reg_user)
+SROCE_COMPAT_DEFINE_REG_USER_MR(reg_user_mr, sroce_reg_user)
 
 static int resize_user_cq(struct ib_cq *ibcq, SROCE_COMPAT_CQE cqe,
 			  struct ib_udata *udata)
@@ -228,28 +232,30 @@ static const struct ib_device_ops verbs_ops = {
 	.device_group = &dev_attr_group,
 
 	.alloc_hw_port_stats = sroce_stats_alloc,
-	.alloc_mr = sroce_mr_alloc,
+	.alloc_mr = sroce_reg_alloc,
+	.alloc_mw = sroce_mw_alloc,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
 	.create_ah = sroce_ah_create,
 	.create_cq = sroce_cq_create,
 	.create_qp = sroce_qp_create,
 	.create_user_ah = sroce_ah_create,
+	.dealloc_mw = sroce_mw_dealloc,
 	.dealloc_pd = dealloc_pd,
 	.dealloc_ucontext = dealloc_ucontext,
-	.dereg_mr = sroce_mr_dereg,
+	.dereg_mr = sroce_reg_dereg,
 	.destroy_ah = sroce_ah_destroy,
 	.destroy_cq = sroce_cq_destroy,
 	.destroy_qp = sroce_qp_destroy,
 	.disassociate_ucontext = disassociate_ucontext,
 	.fill_res_qp_entry = sroce_qp_fill_res,
 	.get_dev_fw_str = get_dev_fw_str,
-	.get_dma_mr = sroce_mr_get_dma,
+	.get_dma_mr = sroce_reg_get_dma,
 	.get_hw_stats = sroce_stats_read,
 	.get_link_layer = get_link_layer,
 	.get_netdev = get_netdev,
 	.get_port_immutable = get_port_immutable,
-	.map_mr_sg = sroce_mr_map_sg,
+	.map_mr_sg = sroce_reg_map_sg,
 	.mmap = sroce_ring_mmap,
 	.mmap_free = sroce_ring_mmap_free,
 	.modify_ah = sroce_ah_modify,
@@ -270,6 +276,7 @@ static const struct ib_device_ops verbs_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, sroce_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, sroce_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, sroce_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, sroce_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, sroce_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, sroce_ucontext, ibuc),

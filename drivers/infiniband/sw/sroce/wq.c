@@ -46,7 +46,7 @@ static const struct op_row op_rows[] = {
 	OP_ROW(IB_WR_ATOMIC_CMP_AND_SWP, SROCE_OP_CAS, IB_WC_COMP_SWAP),
 	OP_ROW(IB_WR_ATOMIC_FETCH_AND_ADD, SROCE_OP_FADD, IB_WC_FETCH_ADD),
 	OP_ROW(IB_WR_LOCAL_INV, SROCE_OP_LOCAL_INV, IB_WC_LOCAL_INV),
-	OP_ROW(IB_WR_BIND_MW, SROCE_OP_N),
+	OP_ROW(IB_WR_BIND_MW, SROCE_OP_BIND_MW, IB_WC_BIND_MW),
 	OP_ROW(IB_WR_LSO, SROCE_OP_N),
 	OP_ROW(IB_WR_RDMA_READ_WITH_INV, SROCE_OP_N),
 	OP_ROW(IB_WR_MASKED_ATOMIC_CMP_AND_SWP, SROCE_OP_N),
@@ -120,6 +120,14 @@ static void copy_operands(struct sroce_swqe *w, const struct rxe_send_wr *wr)
 		w->rkey = wr->wr.atomic.rkey;
 		w->compare_add = wr->wr.atomic.compare_add;
 		w->swap = wr->wr.atomic.swap;
+		break;
+	case SROCE_OP_BIND_MW:
+		w->remote_addr = wr->wr.mw.addr;
+		w->rkey = wr->wr.mw.mw_rkey;
+		w->inv_rkey = wr->wr.mw.rkey;
+		w->bind_bytes = wr->wr.mw.length;
+		w->bind_lkey = wr->wr.mw.mr_lkey;
+		w->bind_access = wr->wr.mw.access;
 		break;
 	default:
 		w->remote_addr = wr->wr.rdma.remote_addr;
@@ -307,7 +315,10 @@ static int take_kernel_wr(struct sroce_sq *sq, enum sroce_qp_type type,
 	const struct op_row *row = op_row(wr->opcode, type, false);
 	int i;
 
-	if (row->op == SROCE_OP_N || wr->num_sge < 0)
+	/* ib_core has no windows for kernel clients */
+	if (row->op == SROCE_OP_N || row->op == SROCE_OP_BIND_MW)
+		return -EOPNOTSUPP;
+	if (wr->num_sge < 0)
 		return -EINVAL;
 	w->wr_id = wr->wr_id;
 	w->send_flags = wr->send_flags;
@@ -338,8 +349,9 @@ static int take_kernel_wr(struct sroce_sq *sq, enum sroce_qp_type type,
  * @wr: the request
  *
  * Context: Any; the caller holds sq->lock.
- * Return: 0, -ENOMEM when the queue is full, -EINVAL for an opcode, a number of
- *	pieces or an inline length the QP does not allow.
+ * Return: 0, -ENOMEM when the queue is full, -EOPNOTSUPP for an opcode the QP
+ *	does not have, -EINVAL for a number of pieces or an inline length it
+ *	does not allow.
  */
 int sroce_wq_post_send(struct sroce_sq *sq, enum sroce_qp_type type,
 		       const struct ib_send_wr *wr)

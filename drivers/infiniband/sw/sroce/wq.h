@@ -48,6 +48,10 @@ static_assert(sizeof(struct sroce_sge) == sizeof(struct rxe_sge));
  *	WQE's turn comes
  * @compare_add: atomic operand
  * @swap: atomic operand
+ * @bind_bytes: length of the window (BIND_MW); @remote_addr is its first byte,
+ *	@rkey its old key, @inv_rkey the new one
+ * @bind_lkey: region to bind to
+ * @bind_access: rights of the window
  * @reg_mr: region to map (kernel REG_MR)
  * @reg_key: its new key
  * @reg_access: its new rights
@@ -73,6 +77,11 @@ struct sroce_swqe {
 		struct {
 			u64 compare_add;
 			u64 swap;
+		};
+		struct {
+			u64 bind_bytes;
+			u32 bind_lkey;
+			u32 bind_access;
 		};
 		struct {
 			struct ib_mr *reg_mr;
