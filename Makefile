@@ -49,7 +49,7 @@ bench:
 	scripts/bench $(ARGS)
 
 accept:
-	scripts/run-accept $(ARGS)
+	scripts/run-accept $(if $(SUITE),--suite '$(SUITE)') $(ARGS)
 
 experiment-dcqcn:
 	scripts/experiment-dcqcn $(ARGS)
@@ -70,7 +70,7 @@ help:
 	@echo "  make test [TESTS=..]    every test suite (scripts/run-tests --list)"
 	@echo "  make check [STEPS=..]   the style and correctness gate"
 	@echo "  make bench              speed, beside rdma_rxe"
-	@echo "  make accept             the acceptance runs"
+	@echo "  make accept [SUITE=..]  other people's suites, beside rdma_rxe"
 	@echo "  make experiment-dcqcn   congestion control in simulated networks"
 	@echo "  make lab                make the test machines"
 	@echo "  make lab-clean          remove them"
