@@ -261,6 +261,11 @@ static void rnr_test(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, w.rnr_left, 1 - i);
 		KUNIT_EXPECT_EQ(test, w.retry_left, 2);
 		send_n(&w, 4, 600);
+		/* A lost packet between two of them: the next is a sign of life. */
+		KUNIT_EXPECT_EQ(test, sroce_window_timeout(&w, 600 + RTO_NS),
+				SROCE_RW_RESEND);
+		KUNIT_EXPECT_EQ(test, w.retry_left, 1);
+		send_n(&w, 4, 600);
 	}
 	KUNIT_EXPECT_EQ(test, sroce_window_rnr(&w, psn(2), 500, 700),
 			SROCE_RW_EXHAUSTED);

@@ -84,6 +84,8 @@ static enum sroce_rewind model_rnr(struct model *m, u64 psn, u64 wait, u64 now)
 	if (!m->rnr_retries)
 		return SROCE_RW_EXHAUSTED;
 	m->rnr_retries--;
+	m->retries = 7;
+	m->timeouts = 0;
 	m->nxt = m->una;
 	m->recovering = false;
 	m->rnr_until = now + wait;

@@ -310,8 +310,8 @@ enum sroce_rewind sroce_window_lost(struct sroce_window *w, u32 psn, u64 now_ns)
  * @wait_ns: time it asks for, ns
  * @now_ns: time, ns
  *
- * Acknowledges everything before @psn, and holds back all sending until
- * sroce_window_rnr_expired(). Packets on their way can provoke more NAKs
+ * Acknowledges everything before @psn, gives back the transport retries, and
+ * holds back all sending until sroce_window_rnr_expired(). Packets on their way can provoke more NAKs
  * meanwhile; those are ignored.
  *
  * Context: Caller serialises access to @w.
@@ -332,6 +332,9 @@ enum sroce_rewind sroce_window_rnr(struct sroce_window *w, u32 psn, u64 wait_ns,
 		}
 		w->rnr_left--;
 	}
+	/* it is there, and says so each time: what got lost between is no silence */
+	w->retry_left = w->retry_cnt;
+	w->backoff = 0;
 	rewind_to_una(w);
 	w->recovering = false;
 	w->rnr_until_ns = now_ns + wait_ns;
