@@ -59,12 +59,15 @@ int sroce_sgl_seek(struct sroce_sgl *sgl, u64 bytes)
 }
 
 /*
- * Step over finished and empty pieces and hold the region of the next.  The
- * whole piece is checked at once, as hardware does.
+ * Step over finished and empty pieces and hold the region of the next.  A piece
+ * that is read is used whole, and checked whole.  Of one that is written a short
+ * message uses the beginning: the rest may lie outside the region, as perftest's
+ * SRQ buffers do, and is not looked at.
  */
-static int next_piece(struct sroce_sgl *sgl)
+static int next_piece(struct sroce_sgl *sgl, u32 bytes)
 {
 	const struct sroce_sge *sge;
+	u32 off = 0;
 
 	while (sgl->idx < sgl->num_sge &&
 	       sgl->off >= sgl->sge[sgl->idx].length) {
@@ -77,8 +80,13 @@ static int next_piece(struct sroce_sgl *sgl)
 	if (sgl->mr)
 		return 0;
 	sge = &sgl->sge[sgl->idx];
-	sgl->mr = sroce_mr_get_local(sgl->dev, sgl->who, sge->lkey,
-				     sgl->access, sge->addr, sge->length);
+	if (sgl->access & IB_ACCESS_LOCAL_WRITE)
+		off = sgl->off;
+	else
+		bytes = sge->length;
+	sgl->mr = sroce_mr_get_local(sgl->dev, sgl->who, sge->lkey, sgl->access,
+				     sge->addr + off,
+				     min(bytes, sge->length - off));
 	return sgl->mr ? 0 : -EFAULT;
 }
 
@@ -98,7 +106,7 @@ int sroce_sgl_read(struct sroce_sgl *sgl, void *dst, u32 bytes)
 	int err;
 
 	while (bytes) {
-		err = next_piece(sgl);
+		err = next_piece(sgl, bytes);
 		if (err)
 			return err;
 		sge = &sgl->sge[sgl->idx];
@@ -129,7 +137,7 @@ int sroce_sgl_write(struct sroce_sgl *sgl, const void *src, u32 bytes)
 	int err;
 
 	while (bytes) {
-		err = next_piece(sgl);
+		err = next_piece(sgl, bytes);
 		if (err)
 			return err;
 		sge = &sgl->sge[sgl->idx];
