@@ -25,6 +25,8 @@ struct sroce_qp;
 /* Limits: everything advertised here can be created and works. */
 #define SROCE_MAX_QP		65536
 #define SROCE_MAX_QP_WR		32767
+#define SROCE_MAX_SRQ		0x10000
+#define SROCE_MAX_SRQ_WR	32767
 #define SROCE_MAX_SGE		32
 #define SROCE_MAX_INLINE	512
 #define SROCE_MAX_CQ		0x100000

@@ -55,6 +55,18 @@ static u32 flush_rq(struct sroce_qp *qp)
 	return total;
 }
 
+/*
+ * The QP takes nothing from its SRQ any more, and what it had taken is
+ * completed: its owner may destroy it without losing a WQE (IBA 10.3.1, 11.6.3.2).
+ */
+static void tell_last_wqe(struct sroce_qp *qp)
+{
+	if (!qp->rx.srq || qp->rx.last_wqe_told)
+		return;
+	qp->rx.last_wqe_told = true;
+	set_bit(SROCE_EV_LAST_WQE, &qp->events);
+}
+
 static void raise(struct sroce_qp *qp, enum sroce_event_bit bit,
 		  enum ib_event_type type)
 {
@@ -102,6 +114,7 @@ void sroce_flush_run(struct sroce_qp *qp)
 	if (error) {
 		flush_sq(qp);
 		n = flush_rq(qp);
+		tell_last_wqe(qp);
 	} else if (READ_ONCE(qp->tx.state) == SROCE_QPS_SQE) {
 		flush_sq(qp);
 	}
@@ -112,6 +125,7 @@ void sroce_flush_run(struct sroce_qp *qp)
 	raise(qp, SROCE_EV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	raise(qp, SROCE_EV_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
 	raise(qp, SROCE_EV_QP_FATAL, IB_EVENT_QP_FATAL);
+	raise(qp, SROCE_EV_LAST_WQE, IB_EVENT_QP_LAST_WQE_REACHED);
 
 	if (!error || !qp->rx.rq.user)
 		return;

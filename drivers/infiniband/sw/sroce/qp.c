@@ -41,20 +41,49 @@ static int check_init(const struct ib_qp_init_attr *init, bool user)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (type_of(init->qp_type) == SROCE_QPT_N || init->create_flags ||
-	    init->srq)
+	if (type_of(init->qp_type) == SROCE_QPT_N || init->create_flags)
 		return -EOPNOTSUPP;
 	if (user && init->qp_type == IB_QPT_GSI)
 		return -EPERM;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
 	if (cap->max_send_wr > SROCE_MAX_QP_WR ||
-	    cap->max_recv_wr > SROCE_MAX_QP_WR ||
 	    cap->max_send_sge > SROCE_MAX_SGE ||
-	    cap->max_recv_sge > SROCE_MAX_SGE ||
 	    cap->max_inline_data > SROCE_MAX_INLINE)
 		return -EINVAL;
+	/* with an SRQ they have no meaning (IBA 11.2.5.1) */
+	if (!init->srq && (cap->max_recv_wr > SROCE_MAX_QP_WR ||
+			   cap->max_recv_sge > SROCE_MAX_SGE))
+		return -EINVAL;
 	return 0;
+}
+
+/* The queue receive WQEs come from, and room for the one in use. */
+static int create_recv_end(struct sroce_qp *qp, struct ib_ucontext *uc,
+			   struct ib_qp_init_attr *init, struct mminfo *mi)
+{
+	struct sroce_rx *rx = &qp->rx;
+	u32 max_sge;
+	int err;
+
+	if (init->srq) {
+		rx->srq = to_sroce_srq(init->srq);
+		rx->who = &rx->srq->who;
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+		max_sge = rx->srq->rq.max_sge;
+	} else {
+		rx->who = &qp->who;
+		err = sroce_wq_create_rq(&rx->rq, uc, &init->cap, mi);
+		if (err)
+			return err;
+		max_sge = rx->rq.max_sge;
+	}
+	rx->rwqe = kzalloc(sroce_rwqe_bytes(max_sge), GFP_KERNEL);
+	if (rx->rwqe)
+		return 0;
+	sroce_wq_destroy_rq(&rx->rq);
+	return -ENOMEM;
 }
 
 static int create_queues(struct sroce_qp *qp, struct ib_qp_init_attr *init,
@@ -75,19 +104,11 @@ static int create_queues(struct sroce_qp *qp, struct ib_qp_init_attr *init,
 		if (err)
 			goto free_sq;
 	}
-	err = sroce_wq_create_rq(&qp->rx.rq, uc, &init->cap, &resp->rq_mi);
+	err = create_recv_end(qp, uc, init, &resp->rq_mi);
 	if (err)
 		goto free_sq;
-	qp->rx.rwqe = kzalloc(sroce_rwqe_bytes(init->cap.max_recv_sge),
-			      GFP_KERNEL);
-	if (!qp->rx.rwqe) {
-		err = -ENOMEM;
-		goto free_rq;
-	}
 	return 0;
 
-free_rq:
-	sroce_wq_destroy_rq(&qp->rx.rq);
 free_sq:
 	sroce_wq_destroy_sq(&qp->tx.sq);
 	return err;
@@ -358,8 +379,8 @@ int sroce_qp_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @bad: set to the first request not taken
  *
  * Context: Any.
- * Return: 0; -EINVAL in RESET or for too many pieces, -ENOMEM when the queue is
- *	full.
+ * Return: 0; -EINVAL in RESET, on an SRQ or for too many pieces, -ENOMEM when
+ *	the queue is full.
  */
 int sroce_qp_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad)
@@ -370,7 +391,7 @@ int sroce_qp_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	unsigned long irq;
 	int err = 0;
 
-	if (!sroce_qpstate_can_post_recv(state) || rq->user) {
+	if (!sroce_qpstate_can_post_recv(state) || rq->user || qp->rx.srq) {
 		*bad = wr;
 		return -EINVAL;
 	}

@@ -23,6 +23,7 @@
 #include "proto/hdr.h"
 #include "proto/qpstate.h"
 #include "proto/window.h"
+#include "srq.h"
 #include "wq.h"
 
 /* Bits of sroce_qp.events; set by anyone, cleared by the owner named. */
@@ -37,6 +38,7 @@ enum sroce_event_bit {
 	SROCE_EV_REQ_ERR,	/* IB_EVENT_QP_REQ_ERR is due; err_work */
 	SROCE_EV_ACCESS_ERR,	/* IB_EVENT_QP_ACCESS_ERR is due; err_work */
 	SROCE_EV_QP_FATAL,	/* IB_EVENT_QP_FATAL is due; err_work */
+	SROCE_EV_LAST_WQE,	/* IB_EVENT_QP_LAST_WQE_REACHED is due; err_work */
 	SROCE_EV_SCQ_OVERFLOW,	/* the send CQ lost completions; err_work */
 	SROCE_EV_RCQ_OVERFLOW,	/* the receive CQ lost completions; err_work */
 };
@@ -156,6 +158,10 @@ struct sroce_rsp {
  * @lock: the rx owner's lock; protects everything here and the taking end of
  *	the RQ
  * @state: state as this owner sees it
+ * @srq: the SRQ that serves in place of @rq, or NULL; constant
+ * @who: what memory receive WQEs may use: as the QP, or as the SRQ; constant
+ * @last_wqe_told: no WQE of the SRQ is in use any more, and its owner knows;
+ *	under the QP's mutex
  * @rq: the receive queue
  * @epsn: PSN expected next
  * @msn: messages completed, 24 bits
@@ -172,7 +178,7 @@ struct sroce_rsp {
  * @wr_left: bytes of it still to come
  * @wr_total: bytes of it
  * @wr_mr: its region; held in one section only
- * @rwqe: receive WQE in use, with room for the RQ's max_sge pieces
+ * @rwqe: receive WQE in use, with room for the queue's max_sge pieces
  * @rwqe_held: @rwqe belongs to the current message
  * @rcvd: bytes of the current SEND
  * @sgl: walk over @rwqe
@@ -189,6 +195,9 @@ struct sroce_rsp {
 struct sroce_rx {
 	spinlock_t lock;
 	enum sroce_qps state;
+	bool last_wqe_told;
+	struct sroce_srq *srq;
+	const struct sroce_party *who;
 	struct sroce_rq rq;
 	u32 epsn;
 	u32 msn;

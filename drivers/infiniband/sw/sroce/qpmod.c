@@ -286,7 +286,9 @@ static void reset(struct sroce_qp *qp)
 	rx->fifo_tail = rx->fifo_head;
 	rx->mem_n = 0;
 	sroce_cc_start(qp, &rx->cc);
-	sroce_wq_reset_rq(&rx->rq);
+	rx->last_wqe_told = false;
+	if (!rx->srq)
+		sroce_wq_reset_rq(&rx->rq);
 	spin_unlock_bh(&rx->lock);
 	spin_lock_bh(&tx->lock);
 	tx->fault = false;

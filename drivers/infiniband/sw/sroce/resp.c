@@ -239,13 +239,13 @@ static enum sroce_verdict take_rwqe(struct sroce_qp *qp)
 
 	/* UC may have one left from a message it lost */
 	if (likely(!rx->rwqe_held))
-		got = sroce_wq_take(&rx->rq, rx->rwqe);
+		got = sroce_srq_or_rq_take(rx->srq, &rx->rq, rx->rwqe);
 	if (!got)
 		return SROCE_V_RNR;
 	rx->rwqe_held = true;
 	sroce_sgl_fini(&rx->sgl);
 	rx->rcvd = 0;
-	sroce_sgl_init(&rx->sgl, qp->dev, &qp->who, rx->rwqe->sge,
+	sroce_sgl_init(&rx->sgl, qp->dev, rx->who, rx->rwqe->sge,
 		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
 	return got < 0 ? SROCE_V_RQ_PROT : SROCE_V_OK;
 }
@@ -539,7 +539,8 @@ u32 sroce_resp_flush(struct sroce_qp *qp, u32 budget)
 		complete_rwqe(qp, NULL, IB_WC_WR_FLUSH_ERR);
 		n++;
 	}
-	while (n < budget && sroce_wq_take(&rx->rq, rx->rwqe)) {
+	/* the WQEs of an SRQ are for the QPs that still work */
+	while (!rx->srq && n < budget && sroce_wq_take(&rx->rq, rx->rwqe)) {
 		complete_rwqe(qp, NULL, IB_WC_WR_FLUSH_ERR);
 		n++;
 	}

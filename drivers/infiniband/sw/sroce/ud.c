@@ -209,7 +209,7 @@ static int store(struct sroce_qp *qp, const struct sroce_frame *f)
 
 	sroce_frame_grh(grh, f->l3, f->v6,
 			sroce_frame_bytes(f->h.hdr_bytes, n));
-	sroce_sgl_init(&rx->sgl, qp->dev, &qp->who, rx->rwqe->sge,
+	sroce_sgl_init(&rx->sgl, qp->dev, rx->who, rx->rwqe->sge,
 		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
 	err = sroce_sgl_write(&rx->sgl, grh, sizeof(grh));
 	if (!err && n)
@@ -222,7 +222,7 @@ static enum sroce_verdict receive(struct sroce_qp *qp,
 				  const struct sroce_frame *f)
 {
 	struct sroce_rx *rx = &qp->rx;
-	int got = sroce_wq_take(&rx->rq, rx->rwqe);
+	int got = sroce_srq_or_rq_take(rx->srq, &rx->rq, rx->rwqe);
 
 	if (!got)
 		return SROCE_V_RNR;

@@ -22,6 +22,7 @@
 #include "qpmod.h"
 #include "reg.h"
 #include "ring.h"
+#include "srq.h"
 #include "stats.h"
 
 #include <linux/cpumask.h>
@@ -41,6 +42,7 @@
 			 IB_DEVICE_BAD_PKEY_CNTR | \
 			 IB_DEVICE_BAD_QKEY_CNTR | \
 			 IB_DEVICE_RC_RNR_NAK_GEN | \
+			 IB_DEVICE_SRQ_RESIZE | \
 			 IB_DEVICE_MEM_MGT_EXTENSIONS | \
 			 IB_DEVICE_MEM_WINDOW | \
 			 IB_DEVICE_MEM_WINDOW_TYPE_2B)
@@ -69,6 +71,9 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_sge_rd = SROCE_MAX_SGE,
 		.max_cq = SROCE_MAX_CQ,
 		.max_cqe = SROCE_MAX_CQE,
+		.max_srq = SROCE_MAX_SRQ,
+		.max_srq_wr = SROCE_MAX_SRQ_WR,
+		.max_srq_sge = SROCE_MAX_SGE,
 		.max_mr = SROCE_MAX_MR,
 		.max_mw = SROCE_MAX_MW,
 		.max_pd = SROCE_MAX_PD,
@@ -239,6 +244,7 @@ static const struct ib_device_ops verbs_ops = {
 	.create_ah = sroce_ah_create,
 	.create_cq = sroce_cq_create,
 	.create_qp = sroce_qp_create,
+	.create_srq = sroce_srq_create,
 	.create_user_ah = sroce_ah_create,
 	.dealloc_mw = sroce_mw_dealloc,
 	.dealloc_pd = dealloc_pd,
@@ -247,6 +253,7 @@ static const struct ib_device_ops verbs_ops = {
 	.destroy_ah = sroce_ah_destroy,
 	.destroy_cq = sroce_cq_destroy,
 	.destroy_qp = sroce_qp_destroy,
+	.destroy_srq = sroce_srq_destroy,
 	.disassociate_ucontext = disassociate_ucontext,
 	.fill_res_qp_entry = sroce_qp_fill_res,
 	.get_dev_fw_str = get_dev_fw_str,
@@ -260,16 +267,19 @@ static const struct ib_device_ops verbs_ops = {
 	.mmap_free = sroce_ring_mmap_free,
 	.modify_ah = sroce_ah_modify,
 	.modify_qp = sroce_qpmod_modify,
+	.modify_srq = sroce_srq_modify,
 	.peek_cq = sroce_cq_peek,
 	.poll_cq = sroce_cq_poll,
 	.post_recv = sroce_qp_post_recv,
 	.post_send = sroce_qp_post_send,
+	.post_srq_recv = sroce_srq_post_recv,
 	.process_mad = sroce_mad_process,
 	.query_ah = sroce_ah_query,
 	.query_device = query_device,
 	.query_pkey = query_pkey,
 	.query_port = query_port,
 	.query_qp = sroce_qp_query,
+	.query_srq = sroce_srq_query,
 	.reg_user_mr = reg_user_mr,
 	.req_notify_cq = sroce_cq_arm,
 	SROCE_OP_RESIZE_CQ(resize_user_cq),
@@ -279,6 +289,7 @@ static const struct ib_device_ops verbs_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, sroce_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, sroce_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, sroce_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, sroce_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, sroce_ucontext, ibuc),
 };
 

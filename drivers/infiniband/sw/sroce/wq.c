@@ -562,9 +562,7 @@ int sroce_wq_create_rq(struct sroce_rq *rq, struct ib_ucontext *uc,
 	if (uc) {
 		rq->user = true;
 		err = sroce_ring_create(&rq->ring, uc, cap->max_recv_wr,
-					sizeof(struct rxe_recv_wqe) +
-					rq->max_sge * sizeof(struct sroce_sge),
-					mi);
+					sroce_rq_slot_bytes(rq->max_sge), mi);
 		if (err)
 			return err;
 		rq->mask = rq->ring.mask;

@@ -195,6 +195,12 @@ static inline struct sroce_dest *sroce_sq_dest(const struct sroce_sq *sq, u32 i)
 	return &sq->dest[i & sq->mask];
 }
 
+/* Bytes of a receive WQE in the shared ring, with @max_sge pieces. */
+static inline u32 sroce_rq_slot_bytes(u32 max_sge)
+{
+	return sizeof(struct rxe_recv_wqe) + max_sge * sizeof(struct sroce_sge);
+}
+
 /* Bytes of a private receive WQE with room for @max_sge pieces. */
 static inline size_t sroce_rwqe_bytes(u32 max_sge)
 {
