@@ -166,12 +166,15 @@ void sroce_answer_nak(struct sroce_rx *rx, u8 syndrome, u32 psn)
  * @now_ns: time of the burst
  * @frames: frames sent so far
  * @data: the train has READ data in it
+ * @hold: region read from last; the responder has its own in the middle of a
+ *	train, which is where a burst runs when ACKs are not coalesced
  */
 struct run {
 	struct sroce_train train;
 	u64 now_ns;
 	u32 frames;
 	bool data;
+	struct sroce_mr_hold hold;
 };
 
 /* Send the train; READ data counts against the rate, the rest is too little. */
@@ -239,7 +242,8 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 	u32 n;
 
 	if (r->length) {
-		src.mr = sroce_mr_get_remote(qp->dev, &qp->who, r->rkey,
+		src.mr = sroce_mr_use_remote(&run->hold, qp->dev, &qp->who,
+					     r->rkey,
 					     IB_ACCESS_REMOTE_READ, r->va + at,
 					     r->length - at);
 		if (!src.mr) {
@@ -270,8 +274,6 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 		run->data = true;
 		at += n;
 	}
-	if (src.mr)
-		sroce_mr_put(src.mr);
 	return r->next == r->npsn;
 }
 
@@ -350,6 +352,7 @@ bool sroce_answer_run(struct sroce_qp *qp)
 	if (rx->fifo_tail == rx->fifo_head && (rx->ack_due || rx->nak_due))
 		send_aeth(qp, &run);
 	flush(qp, &run);
+	sroce_mr_release(&run.hold);
 	if (rx->fatal_after_nak && rx->fifo_tail == rx->fifo_head)
 		sroce_sched_fatal_rx(qp);
 	return run.frames >= SROCE_RUN_FRAMES;

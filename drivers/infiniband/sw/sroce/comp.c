@@ -309,7 +309,6 @@ static int seek_buffer(struct sroce_qp *qp, const struct sroce_swqe *w, u32 psn)
 
 	if (tx->rd_sgl.sge == w->sge && tx->rd_psn == psn)
 		return 0;
-	sroce_sgl_fini(&tx->rd_sgl);
 	sroce_sgl_init(&tx->rd_sgl, qp->dev, &qp->who, w->sge, w->num_sge,
 		       IB_ACCESS_LOCAL_WRITE);
 	return at ? sroce_sgl_seek(&tx->rd_sgl, at) : 0;

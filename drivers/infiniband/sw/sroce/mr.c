@@ -8,7 +8,7 @@
  * packets, QPs or how memory is registered.
  *
  * A region is found under RCU and held by a reference for one bottom-half
- * section.  Its page list does not change while it is valid: who makes it valid
+ * section at most.  Its page list does not change while it is valid: who makes it valid
  * publishes the list with the state, and who makes it invalid waits for the
  * sections at work.
  */
@@ -64,8 +64,21 @@ struct sroce_mr *sroce_mr_get(struct sroce_dev *dev, u32 key)
 	return mr;
 }
 
+/* The region of @key, which mostly is the one the section has already. */
+static struct sroce_mr *hold_key(struct sroce_mr_hold *hold,
+				 struct sroce_dev *dev, u32 key)
+{
+	if (likely(hold->mr && hold->key == key))
+		return hold->mr;
+	sroce_mr_release(hold);
+	hold->mr = sroce_mr_get(dev, key);
+	hold->key = key;
+	return hold->mr;
+}
+
 /**
- * sroce_mr_get_local() - find the region of a local buffer
+ * sroce_mr_use_local() - find the region of a local buffer
+ * @hold: region this section used last; the one found from here on
  * @dev: the device
  * @who: QP and protection domain that ask
  * @lkey: its key
@@ -73,24 +86,24 @@ struct sroce_mr *sroce_mr_get(struct sroce_dev *dev, u32 key)
  * @va: first byte
  * @bytes: length
  *
- * Context: Softirq or process, bottom halves off until sroce_mr_put().
- * Return: the region, held, or NULL when the access is not allowed.
+ * Context: Softirq or process, bottom halves off until sroce_mr_release().
+ * Return: the region, good until @hold is used again or released, or NULL when
+ *	the access is not allowed.
  */
-struct sroce_mr *sroce_mr_get_local(struct sroce_dev *dev,
+struct sroce_mr *sroce_mr_use_local(struct sroce_mr_hold *hold,
+				    struct sroce_dev *dev,
 				    const struct sroce_party *who, u32 lkey,
 				    int access, u64 va, u64 bytes)
 {
-	struct sroce_mr *mr = sroce_mr_get(dev, lkey);
+	struct sroce_mr *mr = hold_key(hold, dev, lkey);
 
-	if (!mr || (permits(mr, who, access, va, bytes) &&
-		    READ_ONCE(mr->ibmr.lkey) == lkey))
-		return mr;
-	sroce_mr_put(mr);
-	return NULL;
+	return mr && permits(mr, who, access, va, bytes) &&
+	       READ_ONCE(mr->ibmr.lkey) == lkey ? mr : NULL;
 }
 
 /**
- * sroce_mr_get_remote() - find the region or window a peer wants to reach
+ * sroce_mr_use_remote() - find the region or window a peer wants to reach
+ * @hold: region this section used last; the one found from here on
  * @dev: the device
  * @who: QP and protection domain the request came to
  * @rkey: key the peer gave
@@ -98,20 +111,32 @@ struct sroce_mr *sroce_mr_get_local(struct sroce_dev *dev,
  * @va: first byte
  * @bytes: length
  *
- * Context: Softirq or process, bottom halves off until sroce_mr_put().
- * Return: the region, held, or NULL when the access is not allowed.
+ * Context: Softirq or process, bottom halves off until sroce_mr_release().
+ * Return: the region, good until @hold is used again or released, or NULL when
+ *	the access is not allowed.
  */
-struct sroce_mr *sroce_mr_get_remote(struct sroce_dev *dev,
+struct sroce_mr *sroce_mr_use_remote(struct sroce_mr_hold *hold,
+				     struct sroce_dev *dev,
 				     const struct sroce_party *who, u32 rkey,
 				     int access, u64 va, u64 bytes)
 {
-	struct sroce_mr *mr = sroce_mr_get(dev, rkey);
+	struct sroce_mr *mr = hold_key(hold, dev, rkey);
 
-	if (!mr || (permits(mr, who, access, va, bytes) &&
-		    READ_ONCE(mr->ibmr.rkey) == rkey))
-		return mr;
-	sroce_mr_put(mr);
-	return NULL;
+	return mr && permits(mr, who, access, va, bytes) &&
+	       READ_ONCE(mr->ibmr.rkey) == rkey ? mr : NULL;
+}
+
+/**
+ * sroce_mr_release() - end of a section: let its region go
+ * @hold: may be empty; empty afterwards
+ *
+ * Context: Any.
+ */
+void sroce_mr_release(struct sroce_mr_hold *hold)
+{
+	if (hold->mr)
+		sroce_mr_put(hold->mr);
+	hold->mr = NULL;
 }
 
 /**

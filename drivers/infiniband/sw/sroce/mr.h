@@ -93,6 +93,20 @@ struct sroce_mr {
 	struct rcu_head rcu;
 };
 
+/**
+ * struct sroce_mr_hold - the region that accesses of a section went to last
+ * @mr: the region, held; NULL for none
+ * @key: key it was looked up by
+ *
+ * Bursts of messages use one region, so it is looked up and counted once for a
+ * bottom-half section and not for each access.  What an access may do is checked
+ * for each.
+ */
+struct sroce_mr_hold {
+	struct sroce_mr *mr;
+	u32 key;
+};
+
 static inline bool sroce_mr_valid(const struct sroce_mr *mr)
 {
 	/* pairs with the release where it became valid: the page list is whole */
@@ -100,12 +114,15 @@ static inline bool sroce_mr_valid(const struct sroce_mr *mr)
 }
 
 struct sroce_mr *sroce_mr_get(struct sroce_dev *dev, u32 key);
-struct sroce_mr *sroce_mr_get_local(struct sroce_dev *dev,
+struct sroce_mr *sroce_mr_use_local(struct sroce_mr_hold *hold,
+				    struct sroce_dev *dev,
 				    const struct sroce_party *who, u32 lkey,
 				    int access, u64 va, u64 bytes);
-struct sroce_mr *sroce_mr_get_remote(struct sroce_dev *dev,
+struct sroce_mr *sroce_mr_use_remote(struct sroce_mr_hold *hold,
+				     struct sroce_dev *dev,
 				     const struct sroce_party *who, u32 rkey,
 				     int access, u64 va, u64 bytes);
+void sroce_mr_release(struct sroce_mr_hold *hold);
 void sroce_mr_put(struct sroce_mr *mr);
 int sroce_mr_read(struct sroce_mr *mr, u64 va, void *dst, u32 bytes);
 int sroce_mr_write(struct sroce_mr *mr, u64 va, const void *src, u32 bytes);

@@ -177,7 +177,8 @@ struct sroce_rsp {
  * @wr_rkey: its key
  * @wr_left: bytes of it still to come
  * @wr_total: bytes of it
- * @wr_mr: its region; held in one section only
+ * @wr_mr: its region, held by @hold, or NULL: not looked at in this section
+ * @hold: the region the peer reached last, held in one section only
  * @rwqe: receive WQE in use, with room for the queue's max_sge pieces
  * @rwqe_held: @rwqe belongs to the current message
  * @rcvd: bytes of the current SEND
@@ -215,6 +216,7 @@ struct sroce_rx {
 	u32 wr_left;
 	u32 wr_total;
 	struct sroce_mr *wr_mr;
+	struct sroce_mr_hold hold;
 	struct sroce_rwqe *rwqe;
 	u32 rcvd;
 	struct sroce_sgl sgl;

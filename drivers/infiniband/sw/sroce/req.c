@@ -193,7 +193,6 @@ static int seek_payload(struct sroce_qp *qp, const struct sroce_swqe *w,
 	src->sgl = &tx->sgl;
 	if (tx->sgl.sge == w->sge && tx->sgl_psn == psn)
 		return 0;
-	sroce_sgl_fini(&tx->sgl);
 	sroce_sgl_init(&tx->sgl, qp->dev, &qp->who, w->sge, w->num_sge, 0);
 	return at ? sroce_sgl_seek(&tx->sgl, at) : 0;
 }

@@ -35,7 +35,6 @@ static void complete_rwqe(struct sroce_qp *qp, const struct sroce_hdr *h, u8 sta
 	};
 
 	rx->rwqe_held = false;
-	sroce_sgl_fini(&rx->sgl);
 	if (status == IB_WC_SUCCESS) {
 		wc.solicited = h->solicited;
 		wc.byte_len = rx->rcvd;
@@ -99,11 +98,12 @@ static void count_verdict(struct sroce_qp *qp, enum sroce_verdict v)
 		sroce_stat_inc(qp->dev, RESP_REM_ACCESS);
 }
 
-static void put_write_mr(struct sroce_rx *rx)
+/* Let go of all memory, at the end of a section and before an invalidation. */
+static void release_memory(struct sroce_rx *rx)
 {
-	if (rx->wr_mr)
-		sroce_mr_put(rx->wr_mr);
 	rx->wr_mr = NULL;
+	sroce_mr_release(&rx->hold);
+	sroce_sgl_fini(&rx->sgl);
 }
 
 /*
@@ -114,7 +114,7 @@ static void lose_message(struct sroce_rx *rx, u32 psn)
 {
 	rx->epsn = psn;
 	rx->prev_opcode = SROCE_OPCODE_NONE;
-	put_write_mr(rx);
+	rx->wr_mr = NULL;
 }
 
 /* Do what the fault table says about @v. */
@@ -243,7 +243,6 @@ static enum sroce_verdict take_rwqe(struct sroce_qp *qp)
 	if (!got)
 		return SROCE_V_RNR;
 	rx->rwqe_held = true;
-	sroce_sgl_fini(&rx->sgl);
 	rx->rcvd = 0;
 	sroce_sgl_init(&rx->sgl, qp->dev, rx->who, rx->rwqe->sge,
 		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
@@ -258,8 +257,7 @@ static enum sroce_verdict invalidate(struct sroce_qp *qp,
 	int err;
 
 	/* who works on keys holds none, or two could wait for each other */
-	put_write_mr(rx);
-	sroce_sgl_fini(&rx->sgl);
+	release_memory(rx);
 	err = sroce_mw_invalidate(qp->dev, &qp->who, h->inv_rkey);
 	if (likely(!err))
 		return SROCE_V_OK;
@@ -307,7 +305,7 @@ static enum sroce_verdict begin_write(struct sroce_qp *qp,
 
 	if (h->dmalen > SROCE_MAX_MSG_BYTES)
 		return SROCE_V_INV_REQ;
-	put_write_mr(rx);
+	rx->wr_mr = NULL;
 	rx->wr_va = h->va;
 	rx->wr_rkey = h->rkey;
 	rx->wr_left = h->dmalen;
@@ -325,7 +323,7 @@ static enum sroce_verdict write_payload(struct sroce_qp *qp,
 	if (!rx->wr_left)	/* key and address of nothing are not looked at */
 		return SROCE_V_OK;
 	if (!rx->wr_mr)
-		rx->wr_mr = sroce_mr_get_remote(qp->dev, &qp->who,
+		rx->wr_mr = sroce_mr_use_remote(&rx->hold, qp->dev, &qp->who,
 						rx->wr_rkey,
 						IB_ACCESS_REMOTE_WRITE,
 						rx->wr_va, rx->wr_left);
@@ -361,7 +359,7 @@ static enum sroce_verdict do_write(struct sroce_qp *qp,
 	if (v != SROCE_V_OK)
 		return v;
 	if (h->info->flags & SROCE_OPF_LAST)
-		put_write_mr(rx);
+		rx->wr_mr = NULL;
 	if (h->info->flags & SROCE_OPF_IMM)
 		complete_rwqe(qp, h, IB_WC_SUCCESS);
 	return SROCE_V_OK;
@@ -379,20 +377,15 @@ static enum sroce_verdict do_read(struct sroce_qp *qp,
 		.length = h->dmalen,
 		.rkey = h->rkey,
 	};
-	struct sroce_mr *mr;
 
 	if (h->dmalen > SROCE_MAX_MSG_BYTES)
 		return SROCE_V_INV_REQ;
 	if (sroce_answer_full(rx))
 		return SROCE_V_DROP;
-	if (h->dmalen) {
-		mr = sroce_mr_get_remote(qp->dev, &qp->who, h->rkey,
-					 IB_ACCESS_REMOTE_READ, h->va,
-					 h->dmalen);
-		if (!mr)
-			return SROCE_V_ACCESS;
-		sroce_mr_put(mr);
-	}
+	if (h->dmalen &&
+	    !sroce_mr_use_remote(&rx->hold, qp->dev, &qp->who, h->rkey,
+				 IB_ACCESS_REMOTE_READ, h->va, h->dmalen))
+		return SROCE_V_ACCESS;
 	sroce_stat_inc(qp->dev, RX_READ);
 	rsp.npsn = sroce_answer_psns(qp, h->dmalen);
 	rsp.msn = (rx->msn + 1) & SROCE_PSN_MASK;
@@ -420,7 +413,7 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 		return SROCE_V_INV_REQ;
 	if (sroce_answer_full(rx))
 		return SROCE_V_DROP;
-	mr = sroce_mr_get_remote(qp->dev, &qp->who, h->rkey,
+	mr = sroce_mr_use_remote(&rx->hold, qp->dev, &qp->who, h->rkey,
 				 IB_ACCESS_REMOTE_ATOMIC, h->va, sizeof(u64));
 	if (!mr)
 		return SROCE_V_ACCESS;
@@ -429,7 +422,6 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 				   &rsp.orig);
 	else
 		err = sroce_mr_fadd(mr, h->va, h->swap_add, &rsp.orig);
-	sroce_mr_put(mr);
 	if (err)
 		return SROCE_V_INV_REQ;
 	sroce_stat_inc(qp->dev, RX_ATOMIC);
@@ -514,8 +506,7 @@ void sroce_resp_pause(struct sroce_qp *qp)
 {
 	struct sroce_rx *rx = &qp->rx;
 
-	put_write_mr(rx);
-	sroce_sgl_fini(&rx->sgl);
+	release_memory(rx);
 	if (rx->ack_due || rx->nak_due || rx->fifo_head != rx->fifo_tail ||
 	    rx->fatal_after_nak)
 		set_bit(SROCE_EV_RX, &qp->events);

@@ -8,8 +8,6 @@
  */
 #include "sgl.h"
 
-#include "mr.h"
-
 #include <linux/errno.h>
 #include <linux/minmax.h>
 
@@ -28,13 +26,14 @@ void sroce_sgl_init(struct sroce_sgl *sgl, struct sroce_dev *dev,
 		    const struct sroce_party *who, const struct sroce_sge *sge,
 		    u32 num_sge, int access)
 {
-	*sgl = (struct sroce_sgl) {
-		.dev = dev,
-		.who = who,
-		.sge = sge,
-		.num_sge = num_sge,
-		.access = access,
-	};
+	sgl->dev = dev;
+	sgl->who = who;
+	sgl->sge = sge;
+	sgl->num_sge = num_sge;
+	sgl->idx = 0;
+	sgl->off = 0;
+	sgl->access = access;
+	sgl->mr = NULL;
 }
 
 /**
@@ -52,7 +51,7 @@ int sroce_sgl_seek(struct sroce_sgl *sgl, u64 bytes)
 	while (i < sgl->num_sge && bytes >= sgl->sge[i].length)
 		bytes -= sgl->sge[i++].length;
 	if (i != sgl->idx)
-		sroce_sgl_fini(sgl);
+		sgl->mr = NULL;
 	sgl->idx = i;
 	sgl->off = bytes;
 	return i == sgl->num_sge && bytes ? -EFAULT : 0;
@@ -71,7 +70,7 @@ static int next_piece(struct sroce_sgl *sgl, u32 bytes)
 
 	while (sgl->idx < sgl->num_sge &&
 	       sgl->off >= sgl->sge[sgl->idx].length) {
-		sroce_sgl_fini(sgl);
+		sgl->mr = NULL;
 		sgl->idx++;
 		sgl->off = 0;
 	}
@@ -84,8 +83,8 @@ static int next_piece(struct sroce_sgl *sgl, u32 bytes)
 		off = sgl->off;
 	else
 		bytes = sge->length;
-	sgl->mr = sroce_mr_get_local(sgl->dev, sgl->who, sge->lkey, sgl->access,
-				     sge->addr + off,
+	sgl->mr = sroce_mr_use_local(&sgl->hold, sgl->dev, sgl->who, sge->lkey,
+				     sgl->access, sge->addr + off,
 				     min(bytes, sge->length - off));
 	return sgl->mr ? 0 : -EFAULT;
 }
@@ -160,7 +159,6 @@ int sroce_sgl_write(struct sroce_sgl *sgl, const void *src, u32 bytes)
  */
 void sroce_sgl_fini(struct sroce_sgl *sgl)
 {
-	if (sgl->mr)
-		sroce_mr_put(sgl->mr);
 	sgl->mr = NULL;
+	sroce_mr_release(&sgl->hold);
 }

@@ -2,16 +2,18 @@
 /*
  * Scatter/gather walks: the bytes of a message, piece by piece.
  *
- * A walk holds the region of the piece it stands at for one bottom-half section;
- * between sections it keeps its place and holds nothing.
+ * A walk holds the region it used last for one bottom-half section, so that the
+ * next message finds it there; between sections it keeps its place and holds
+ * nothing.
  */
 #ifndef SROCE_SGL_H
 #define SROCE_SGL_H
 
 #include <linux/types.h>
 
+#include "mr.h"
+
 struct sroce_dev;
-struct sroce_mr;
 struct sroce_party;
 
 /**
@@ -35,7 +37,8 @@ struct sroce_sge {
  * @idx: current piece
  * @off: bytes of the current piece already done
  * @access: rights needed locally (IB_ACCESS_LOCAL_WRITE or 0)
- * @mr: region of the current piece, referenced, or NULL
+ * @mr: region of the current piece, held by @hold, or NULL: not looked at yet
+ * @hold: the region held, through all messages of a section
  */
 struct sroce_sgl {
 	struct sroce_dev *dev;
@@ -46,6 +49,7 @@ struct sroce_sgl {
 	u32 off;
 	int access;
 	struct sroce_mr *mr;
+	struct sroce_mr_hold hold;
 };
 
 void sroce_sgl_init(struct sroce_sgl *sgl, struct sroce_dev *dev,
