@@ -138,7 +138,8 @@ static void golden_test(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, sroce_hdr_build(out, &c->h), n);
 	KUNIT_EXPECT_MEMEQ(test, out, want, n);
 
-	memset(&h, 0xa5, sizeof(h));
+	memset(&h, 0, sizeof(h));
+	h.tver = 0xa5;
 	KUNIT_ASSERT_EQ(test, sroce_hdr_parse(&h, want,
 					      n + body + SROCE_ICRC_BYTES),
 			SROCE_HDR_OK);

@@ -160,7 +160,10 @@ static void set_headers(const struct sroce_qp *qp, const struct sroce_swqe *w,
 
 	h->dqpn = qp->dqpn;
 	h->pkey = qp->pkey;
+	h->tver = 0;
 	h->mig = true;
+	h->fecn = false;
+	h->becn = false;
 	h->psn = sroce_psn_add(w->first_psn, idx);
 	if (flags & SROCE_OPF_RETH) {
 		/* a READ begun again asks for the rest only */
@@ -176,8 +179,8 @@ static void set_headers(const struct sroce_qp *qp, const struct sroce_swqe *w,
 	}
 	h->imm = w->imm;
 	h->inv_rkey = w->inv_rkey;
-	if ((flags & SROCE_OPF_LAST) && (w->send_flags & IB_SEND_SOLICITED))
-		h->solicited = true;
+	h->solicited = (flags & SROCE_OPF_LAST) &&
+		       (w->send_flags & IB_SEND_SOLICITED);
 }
 
 /* Stand the payload walk at byte @at of @w, which it mostly already does. */
@@ -206,7 +209,7 @@ static int add_packet(struct sroce_qp *qp, struct run *run,
 	const bool last = single || idx + 1 == w->npsn;
 	const struct sroce_opcode_info *info;
 	struct sroce_src src = {};
-	struct sroce_hdr h = {};
+	struct sroce_hdr h;
 	int opcode, err;
 
 	opcode = sroce_opcode_pick(qp->type, w->op, single || !idx, last);

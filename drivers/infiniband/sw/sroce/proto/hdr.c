@@ -113,10 +113,10 @@ enum sroce_hdr_fault sroce_hdr_parse(struct sroce_hdr *h, const void *bth,
 
 	qpn = be32_to_cpu(b->qpn);
 	psn = be32_to_cpu(b->psn);
-	memset(h, 0, sizeof(*h));
 	h->info = info;
 	h->opcode = b->opcode;
 	h->pad = pad;
+	h->tver = 0;
 	h->solicited = b->flags & SROCE_BTH_SE;
 	h->mig = b->flags & SROCE_BTH_MIG;
 	h->ackreq = psn & SROCE_BTH_ACKREQ;

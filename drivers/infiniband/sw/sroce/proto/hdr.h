@@ -67,7 +67,8 @@ enum sroce_hdr_fault {
  * @swap_add: AtomicETH swap or add data
  * @atomic_orig: AtomicAckETH original data
  *
- * After sroce_hdr_parse() members of headers that the packet does not have are 0.
+ * sroce_hdr_parse() leaves members of headers that the packet does not have as
+ * they were.
  */
 struct sroce_hdr {
 	const struct sroce_opcode_info *info;

@@ -16,7 +16,7 @@
 #define READ_RESP	(SROCE_OPF_RESP | SROCE_OPF_READ | SROCE_OPF_PAYLOAD)
 
 /* A row without hdr_bytes is an opcode that does not exist. */
-static const struct sroce_opcode_info opcode_table[256] = {
+const struct sroce_opcode_info sroce_opcode_table[256] = {
 	[SROCE_OPCODE_RC_SEND_FIRST] = {
 		.flags = SEND_REQ | SROCE_OPF_FIRST,
 		.hdr_bytes = 12, .type = SROCE_QPT_RC,
@@ -308,7 +308,7 @@ static const u16 pick_table[SROCE_QPT_N][SROCE_OP_N][PLACE_N] = {
  * ATOMIC WRITE and FLUSH are answered like a READ, from the responder's READ
  * and atomic resources, and so count against them (IBA A19).
  */
-static const struct sroce_op_info op_table[SROCE_OP_N] = {
+const struct sroce_op_info sroce_op_table[SROCE_OP_N] = {
 	[SROCE_OP_SEND] = {
 		.flags = SROCE_OPI_PAYLOAD | SROCE_OPI_REMOTE_RQ,
 		.qp_types = TYPES_ALL,
@@ -372,20 +372,6 @@ static const struct sroce_op_info op_table[SROCE_OP_N] = {
 };
 
 /**
- * sroce_opcode_info() - look up a wire opcode
- * @opcode: byte 0 of the BTH, any value
- *
- * Context: Any.
- * Return: its row, or NULL when there is no such opcode.
- */
-const struct sroce_opcode_info *sroce_opcode_info(u8 opcode)
-{
-	const struct sroce_opcode_info *info = &opcode_table[opcode];
-
-	return info->hdr_bytes ? info : NULL;
-}
-
-/**
  * sroce_opcode_pick() - wire opcode of a packet to be sent
  * @type: service of the QP
  * @op: operation of the WQE
@@ -437,14 +423,3 @@ bool sroce_opcode_follows(u8 prev, u8 next)
 	       !((p->flags ^ n->flags) & SROCE_OPF_KIND_MASK);
 }
 
-/**
- * sroce_op_info() - look up an operation of a send queue
- * @op: operation, any value
- *
- * Context: Any.
- * Return: its row, or NULL when there is no such operation.
- */
-const struct sroce_op_info *sroce_op_info(enum sroce_op op)
-{
-	return op < SROCE_OP_N ? &op_table[op] : NULL;
-}

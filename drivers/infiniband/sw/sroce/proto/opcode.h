@@ -183,10 +183,37 @@ struct sroce_op_info {
 	u8 qp_types;
 };
 
-const struct sroce_opcode_info *sroce_opcode_info(u8 opcode);
+extern const struct sroce_opcode_info sroce_opcode_table[256];
+extern const struct sroce_op_info sroce_op_table[SROCE_OP_N];
+
+/**
+ * sroce_opcode_info() - look up a wire opcode
+ * @opcode: byte 0 of the BTH, any value
+ *
+ * Context: Any.
+ * Return: its row, or NULL when there is no such opcode.
+ */
+static inline const struct sroce_opcode_info *sroce_opcode_info(u8 opcode)
+{
+	const struct sroce_opcode_info *info = &sroce_opcode_table[opcode];
+
+	return info->hdr_bytes ? info : NULL;
+}
+
+/**
+ * sroce_op_info() - look up an operation of a send queue
+ * @op: operation, any value
+ *
+ * Context: Any.
+ * Return: its row, or NULL when there is no such operation.
+ */
+static inline const struct sroce_op_info *sroce_op_info(enum sroce_op op)
+{
+	return op < SROCE_OP_N ? &sroce_op_table[op] : NULL;
+}
+
 int sroce_opcode_pick(enum sroce_qp_type type, enum sroce_op op,
 		      bool first, bool last);
 bool sroce_opcode_follows(u8 prev, u8 next);
-const struct sroce_op_info *sroce_op_info(enum sroce_op op);
 
 #endif /* SROCE_PROTO_OPCODE_H */

@@ -126,22 +126,6 @@ void sroce_window_config(struct sroce_window *w, u8 retry_cnt, u8 rnr_retry,
 }
 
 /**
- * sroce_window_room() - how much may be sent now
- * @w: window
- *
- * Context: Caller serialises access to @w.
- * Return: PSNs; 0 while the window is full or the peer asked to wait.
- */
-u32 sroce_window_room(const struct sroce_window *w)
-{
-	u32 used = in_flight(w);
-
-	if (w->rnr_until_ns != SROCE_WINDOW_OFF || used >= w->limit)
-		return 0;
-	return w->limit - used;
-}
-
-/**
  * sroce_window_admits() - may a packet be sent now
  * @w: window
  * @npsn: PSNs it consumes: 1, or the number of responses for a READ
@@ -158,32 +142,6 @@ bool sroce_window_admits(const struct sroce_window *w, u32 npsn)
 
 	return npsn <= room ||
 	       (room && !in_flight(w) && npsn <= SROCE_PSN_HALF);
-}
-
-/**
- * sroce_window_has_unacked() - is anything sent and not acknowledged
- * @w: window
- *
- * Context: Caller serialises access to @w.
- * Return: true if so, also when all of it is still to be sent again.
- */
-bool sroce_window_has_unacked(const struct sroce_window *w)
-{
-	return w->una != w->max;
-}
-
-/**
- * sroce_window_resending() - is the next PSN one that was sent before
- * @w: window
- *
- * Such a PSN gives no RTT sample (Karn's rule), and is sent even in SQD.
- *
- * Context: Caller serialises access to @w.
- * Return: true if so.
- */
-bool sroce_window_resending(const struct sroce_window *w)
-{
-	return w->nxt != w->max;
 }
 
 /**

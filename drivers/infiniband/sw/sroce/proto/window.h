@@ -17,6 +17,8 @@
 
 #include <linux/types.h>
 
+#include "psn.h"
+
 /* A deadline that is not set. */
 #define SROCE_WINDOW_OFF	(~0ULL)	/* U64_MAX */
 
@@ -79,13 +81,52 @@ enum sroce_rewind {
 	SROCE_RW_EXHAUSTED,
 };
 
+/**
+ * sroce_window_room() - how much may be sent now
+ * @w: window
+ *
+ * Context: Caller serialises access to @w.
+ * Return: PSNs; 0 while the window is full or the peer asked to wait.
+ */
+static inline u32 sroce_window_room(const struct sroce_window *w)
+{
+	u32 used = sroce_psn_dist(w->una, w->nxt);
+
+	if (w->rnr_until_ns != SROCE_WINDOW_OFF || used >= w->limit)
+		return 0;
+	return w->limit - used;
+}
+
+/**
+ * sroce_window_has_unacked() - is anything sent and not acknowledged
+ * @w: window
+ *
+ * Context: Caller serialises access to @w.
+ * Return: true if so, also when all of it is still to be sent again.
+ */
+static inline bool sroce_window_has_unacked(const struct sroce_window *w)
+{
+	return w->una != w->max;
+}
+
+/**
+ * sroce_window_resending() - is the next PSN one that was sent before
+ * @w: window
+ *
+ * Such a PSN gives no RTT sample (Karn's rule), and is sent even in SQD.
+ *
+ * Context: Caller serialises access to @w.
+ * Return: true if so.
+ */
+static inline bool sroce_window_resending(const struct sroce_window *w)
+{
+	return w->nxt != w->max;
+}
+
 void sroce_window_init(struct sroce_window *w, u32 psn, u32 limit);
 void sroce_window_config(struct sroce_window *w, u8 retry_cnt, u8 rnr_retry,
 			 u64 rto_ns);
-u32 sroce_window_room(const struct sroce_window *w);
 bool sroce_window_admits(const struct sroce_window *w, u32 npsn);
-bool sroce_window_has_unacked(const struct sroce_window *w);
-bool sroce_window_resending(const struct sroce_window *w);
 void sroce_window_sent(struct sroce_window *w, u32 npsn, u64 now_ns);
 enum sroce_ack sroce_window_ack(struct sroce_window *w, u32 psn, u64 now_ns);
 enum sroce_rewind sroce_window_nak(struct sroce_window *w, u32 psn, u64 now_ns);
