@@ -27,17 +27,18 @@ static void rd_atomic_done(struct sroce_tx *tx, struct sroce_swqe *w)
 
 static void complete_wqe(struct sroce_qp *qp, struct sroce_swqe *w, u8 status)
 {
-	struct sroce_wc wc = {
+	struct sroce_wc wc __uninitialized;
+
+	rd_atomic_done(&qp->tx, w);
+	if (status == IB_WC_SUCCESS && !(w->flags & SROCE_SWQE_SIGNALED))
+		return;
+	wc = (struct sroce_wc) {
 		.wr_id = w->wr_id,
 		.status = status,
 		.opcode = w->wc_opcode,
 		.qp = &qp->ibqp,
 	};
-
-	rd_atomic_done(&qp->tx, w);
 	if (status == IB_WC_SUCCESS) {
-		if (!(w->flags & SROCE_SWQE_SIGNALED))
-			return;
 		if (w->flags & SROCE_SWQE_RD_ATOMIC)
 			wc.byte_len = w->length;
 	} else if (status == IB_WC_WR_FLUSH_ERR) {

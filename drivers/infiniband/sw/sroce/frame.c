@@ -65,7 +65,7 @@ static u32 frame_icrc(enum sroce_l3 l3, const void *l3hdr, const u8 *bth,
 {
 	const u32 l3_bytes = l3 == SROCE_L3_IPV6 ? sizeof(struct ipv6hdr) :
 						   sizeof(struct iphdr);
-	u8 pseudo[SROCE_ICRC_PSEUDO_MAX + SMALL_BYTES];
+	u8 pseudo[SROCE_ICRC_PSEUDO_MAX + SMALL_BYTES] __uninitialized;
 	struct udphdr *uh;
 	u32 crc, rest;
 	size_t n;
@@ -120,7 +120,8 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 			return -EFAULT;
 		}
 		p += payload_bytes;
-		memset(p, 0, h->pad);
+		if (h->pad)
+			memset(p, 0, h->pad);
 		p += h->pad;
 	}
 	sroce_icrc_put(p, frame_icrc(t->path->av.l3, bth - t->path->hdr_bytes,

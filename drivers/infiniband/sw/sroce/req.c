@@ -209,7 +209,7 @@ static int add_packet(struct sroce_qp *qp, struct run *run,
 	const bool last = single || idx + 1 == w->npsn;
 	const struct sroce_opcode_info *info;
 	struct sroce_src src = {};
-	struct sroce_hdr h;
+	struct sroce_hdr h __uninitialized;
 	int opcode, err;
 
 	opcode = sroce_opcode_pick(qp->type, w->op, single || !idx, last);

@@ -259,8 +259,8 @@ static struct sroce_qp *find_gsi(const struct wire *w, u32 qpn, u16 *vlan)
 /* All checks of one frame, cheapest first; the CRC last, it reads every byte. */
 static void rx_frame(struct batch *b, const struct wire *w)
 {
+	struct sroce_frame f __uninitialized;
 	enum sroce_hdr_fault fault;
-	struct sroce_frame f;
 	struct sroce_qp *qp;
 	u32 qpn;
 

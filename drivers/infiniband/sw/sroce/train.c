@@ -27,6 +27,10 @@
 /* Ethernet around an IP packet: header, FCS, preamble, gap between frames. */
 #define L2_BYTES	38
 
+/* A path's headers; constants, so that they are copied in place. */
+#define V4_BYTES	(sizeof(struct iphdr) + sizeof(struct udphdr))
+#define V6_BYTES	(sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+
 /**
  * struct frag_ring - page fragments of one CPU, recycled once nobody uses them
  * @cur: fragment in use
@@ -193,21 +197,22 @@ void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id)
 	if (!skb)
 		return ERR_PTR(-ENOMEM);
 	bth = skb_put(skb, bytes);
-	memcpy(bth - path->hdr_bytes, path->hdr, path->hdr_bytes);
 	uh = (struct udphdr *)(bth - sizeof(*uh));
-	uh->len = htons(sizeof(*uh) + bytes);
 	if (path->av.l3 == SROCE_L3_IPV6) {
-		struct ipv6hdr *ip6 = (struct ipv6hdr *)(bth - path->hdr_bytes);
+		struct ipv6hdr *ip6 = (struct ipv6hdr *)(bth - V6_BYTES);
 
-		ip6->payload_len = uh->len;
+		memcpy(ip6, path->hdr, V6_BYTES);
+		ip6->payload_len = htons(sizeof(*uh) + bytes);
 		ipv6_change_dsfield(ip6, 0, t->tos);
 	} else {
-		struct iphdr *iph = (struct iphdr *)(bth - path->hdr_bytes);
+		struct iphdr *iph = (struct iphdr *)(bth - V4_BYTES);
 
-		iph->tot_len = htons(path->hdr_bytes + bytes);
+		memcpy(iph, path->hdr, V4_BYTES);
+		iph->tot_len = htons(V4_BYTES + bytes);
 		iph->id = htons((u16)(t->first_id + t->frames));
 		iph->tos = t->tos;
 	}
+	uh->len = htons(sizeof(*uh) + bytes);
 	skb_set_transport_header(skb, -(int)sizeof(*uh));
 	skb_set_network_header(skb, -(int)path->hdr_bytes);
 	skb->ip_summed = CHECKSUM_UNNECESSARY;

@@ -154,6 +154,11 @@ static void take_dest(struct sroce_sq *sq, struct sroce_swqe *w,
 		w->status = IB_WC_LOC_QP_OP_ERR;
 }
 
+/* What a request on a connection has: the largest are atomic and MW bind. */
+#define CONNECTED_WR_BYTES	offsetofend(struct rxe_send_wr, wr.mw)
+static_assert(CONNECTED_WR_BYTES ==
+	      offsetofend(struct rxe_send_wr, wr.atomic));
+
 /*
  * Copy one slot of the shared ring.  User space may write it meanwhile: each
  * byte is read once, into memory it cannot reach, and only then looked at.
@@ -161,10 +166,15 @@ static void take_dest(struct sroce_sq *sq, struct sroce_swqe *w,
 static void snapshot(struct sroce_sq *sq, enum sroce_qp_type type,
 		     const struct rxe_send_wqe *slot, struct sroce_swqe *w)
 {
+	struct rxe_send_wqe u __uninitialized;
 	const struct op_row *row;
-	struct rxe_send_wqe u;
 
-	memcpy(&u, slot, sizeof(u));
+	/* an address takes half of the request; only datagrams have one */
+	if (unlikely(type == SROCE_QPT_UD))
+		memcpy(&u.wr, &slot->wr, sizeof(u.wr));
+	else
+		memcpy(&u.wr, &slot->wr, CONNECTED_WR_BYTES);
+	memcpy(&u.dma, &slot->dma, sizeof(u.dma));
 	barrier_data(&u);	/* u is what is validated and used */
 
 	row = op_row(u.wr.opcode, type, true);
