@@ -2,14 +2,16 @@
 """What the benchmark measures, and what is expected of it.
 
 A case has a name, a group (its neighbours of the group are measured with the
-same pair of devices), options of the program bench.d/speed, a unit, and the
-targets as ratios to rdma_rxe: on the clock in QEMU, in processor time in
-User-Mode Linux. Ratios are written so that more is better.
+same pair of devices), options of the program bench.d/speed, a unit, the
+targets as ratios to rdma_rxe: on the clock in QEMU, in processor time of kernel
+verbs in User-Mode Linux; and which CPUs receive, where it is not the one that
+sends. Ratios are written so that more is better.
 """
 
 from collections import namedtuple
 
-Case = namedtuple("Case", "name group spec unit wall cpu text")
+Case = namedtuple("Case", "name group spec unit wall cpu text rps",
+                  defaults=(None,))
 
 MB, KMSG, US = "MB/s", "k msg/s", "us"
 
@@ -57,6 +59,13 @@ CASES = [
          "WRITE 64 KB, 64 QPs"),
     Case("write-64k-bidir", "scale", "bidir=1", MB, None, None,
          "WRITE 64 KB, both ways"),
+    # transmit on one CPU and receive on the other; many flows on both
+    Case("write-64k-rps", "rps", "pin=1", MB, None, None,
+         "WRITE 64 KB, RPS to the other CPU", "1:2"),
+    Case("write-64k-1024-rps", "rps", "mtu=1024,pin=1", MB, None, None,
+         "WRITE 64 KB, MTU 1024, RPS to the other CPU", "1:2"),
+    Case("write-64k-q64-rps", "rps64", "qps=64", MB, None, None,
+         "WRITE 64 KB, 64 QPs, RPS to all CPUs", "3:3"),
 ]
 BY_NAME = {c.name: c for c in CASES}
 
@@ -64,30 +73,35 @@ BY_NAME = {c.name: c for c in CASES}
 YARDSTICK = "write-1m"
 TCP_WALL, TCP_CPU, BOUND = 0.45, 2.0, 0.75
 
+# Kernel verbs: what the driver and the stack cost, without system calls.
+KERNEL = ["write-64k", "write-64k-1024", "write-1m", "write-1m-1024",
+          "send-64k", "send-64k-1024", "read-64k", "read-64k-1024", "write-8",
+          "write-8-list", "write-64k-q64"]
 # On one processor a poller only takes time from those it waits for.
-ONE_CPU = ["write-64k", "write-64k-1024", "write-1m", "write-1m-1024",
-           "send-64k", "read-64k",
-           "write-8", "write-8-list", "write-64k-q64", "write-lat-event",
-           "send-lat-event"]
-INSTRUCTIONS = ["write-64k", "write-64k-1024", "write-1m", "write-1m-1024",
-                "send-64k", "read-64k", "write-8", "write-8-list"]
+ONE_CPU = ["write-64k", "write-64k-1024", "write-8", "write-8-list",
+           "write-lat-event"]
+INSTRUCTIONS = ["write-64k", "write-64k-1024", "write-8", "write-8-list"]
 NO_ZEROING = ["write-64k", "write-64k-1024", "send-64k", "read-64k",
               "write-8-list"]
 QUICK = ["write-64k", "write-64k-1024", "write-1m", "send-64k", "read-64k",
          "write-8", "write-8-list", "write-lat", "write-lat-event",
          "write-64k-q64"]
+MIXED_ENDS = [("rxe", "rxe"), ("sroce", "rxe"), ("rxe", "sroce")]
 MIXED = ["write-64k", "send-64k", "read-64k", "write-8-list"]
 ABLATION = ["write-64k", "write-64k-1024", "read-64k", "send-64k", "write-8",
-            "write-8-list", "write-lat"]
+            "write-8-list", "write-lat", "write-lat-event"]
+NO_TRAINS = "no trains"     # no slower than rdma_rxe in any case
 KNOBS = {
-    "no trains": {"trains": "N"},
+    NO_TRAINS: {"trains": "N"},
     "no hook": {"hook": "N"},
     "no ACK coalescing": {"coalesce_acks": "N"},
     "no inline doorbell": {"inline_doorbell": "N"},
 }
-PERFTEST = [
-    ("pt-write-64k", "ib_write_bw", ["-s", "65536"]),
-    ("pt-read-64k", "ib_read_bw", ["-s", "65536"]),
-    ("pt-send-64k", "ib_send_bw", ["-s", "65536"]),
+PERFTEST = [     # name, unit, program, arguments
+    ("pt-write-64k", MB, "ib_write_bw", ["-s", "65536"]),
+    ("pt-read-64k", MB, "ib_read_bw", ["-s", "65536"]),
+    ("pt-send-64k", MB, "ib_send_bw", ["-s", "65536"]),
+    ("pt-write-1m", MB, "ib_write_bw", ["-s", "1048576"]),
+    ("pt-write-8", KMSG, "ib_write_bw", ["-s", "8"]),
 ]
 TRAINS = {4096: 15, 1024: 60}   # payload of a frame: frames of a train

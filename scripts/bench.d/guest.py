@@ -26,6 +26,7 @@ IB = "/sys/class/infiniband"
 TRACING = "/sys/kernel/tracing"
 KNOBS = "/sys/kernel/debug/sroce"
 TRAINREF = "/sys/kernel/debug/trainref/run"
+KVERBS = "/sys/kernel/debug/kverbs/run"
 SKB_MAKERS = ("__alloc_skb", "napi_build_skb", "build_skb", "skb_clone")
 MODULES = os.environ["MODULES"]
 PROGRAMS = os.path.join(MODULES, "bench")
@@ -83,11 +84,21 @@ def wait_for(what, test):
     raise RuntimeError("waited in vain for " + what)
 
 
+def set_rps(masks):
+    """Which CPUs receive at each end, as "A:B" in hex; nothing for the one that
+    sent."""
+    for end, mask in zip("ab", (masks or "0:0").split(":")):
+        # the sysfs of the namespace is what "ip netns exec" mounts
+        run(*in_ns(end, "sh", "-c", f"echo {mask} >/sys/class/net/v{end}/"
+                   "queues/rx-0/rps_cpus"), check=bool(masks))
+
+
 class Pair:
     """The devices there are now, and the way to other ones."""
 
     def __init__(self):
         self.now = None
+        self.rps = None
         self.loaded = set()
 
     def load(self, kind):
@@ -112,7 +123,10 @@ class Pair:
                 os.path.exists(f"{IB}/{d}") for d in DEV.values()))
         self.now = None
 
-    def want(self, a, b, knobs):
+    def want(self, a, b, knobs, rps):
+        if rps != self.rps:
+            set_rps(rps)
+            self.rps = rps
         wanted = (a, b, tuple(sorted(knobs.items())))
         if self.now == wanted:
             return
@@ -228,11 +242,33 @@ def measure_trainref(item):
         f"echo {V4['a']} {V4['b']} {item['payload']} "
         f"{item['frames']} {item['ms']} >{TRAINREF}"))
     with open(TRAINREF, encoding="ascii") as f:
-        frames, size, ns, bad = map(int, f.read().split())
+        frames, size, ns, busy, bad = map(int, f.read().split())
     if bad:
         emit(item, failed=f"{bad} frames wrong or lost")
     else:
-        emit(item, frames=frames, bytes=size, seconds=ns / 1e9)
+        emit(item, frames=frames, bytes=size, seconds=ns / 1e9,
+             busy=busy / 1e9)
+
+
+def kverbs_once(item):
+    """The spec is that of the program; the module takes its words."""
+    words = item["spec"].split(",")[1:]
+    size = next((int(w[5:]) for w in words if w.startswith("size=")), 65536)
+    write_file(KVERBS, " ".join([*DEV.values(), *words]))
+    with open(KVERBS, encoding="ascii") as f:
+        done, ns, busy, everything = map(int, f.read().split())
+    emit(item, messages=done, bytes=done * size, seconds=ns / 1e9,
+         busy=busy / 1e9, all_messages=everything)
+
+
+def measure_kverbs(item):
+    """Traffic of kernel verbs; as in user space a failure is tried again."""
+    if not os.path.exists(KVERBS):
+        run("insmod", f"{PROGRAMS}/kverbs/kverbs.ko")
+    try:
+        kverbs_once(item)
+    except OSError:
+        kverbs_once(item)
 
 
 def measure_perftest(item):
@@ -272,7 +308,8 @@ def measure_hot(item):
 
 
 MEASURE = {"count": measure_count, "tcp": measure_tcp, "hot": measure_hot,
-           "trainref": measure_trainref, "perftest": measure_perftest}
+           "trainref": measure_trainref, "perftest": measure_perftest,
+           "kverbs": measure_kverbs}
 
 
 def batches(plan):
@@ -280,7 +317,7 @@ def batches(plan):
     group, key = [], None
     for item in plan:
         k = (item["kind"], item.get("a"), item.get("b"),
-             str(item.get("knobs")))
+             str(item.get("knobs")), item.get("rps"))
         if k != key or item["kind"] != "speed":
             if group:
                 yield group
@@ -306,7 +343,8 @@ def main():
         item = group[0]
         try:
             if item.get("a"):
-                pair.want(item["a"], item["b"], item.get("knobs", {}))
+                pair.want(item["a"], item["b"], item.get("knobs", {}),
+                          item.get("rps"))
             if item["kind"] == "speed":
                 measure_speed(group)
             else:

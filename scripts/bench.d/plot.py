@@ -123,7 +123,7 @@ def draw_all(directory, data, note):
             if d["ratio"]]
     if rows:
         bars(path("ratio"), "How many times rdma_rxe (red: target)", note,
-             ["on the clock, QEMU", "processor time, UML"], rows,
+             ["on the clock, QEMU", "processor time, kernel verbs, UML"], rows,
              [(cases[n]["target"], cases[n]["cpu_target"]) for n, _ in rows])
     for name, unit in (("bandwidth", C.MB), ("latency", C.US),
                        ("rate", C.KMSG)):
@@ -143,10 +143,11 @@ def draw_all(directory, data, note):
         rows = []
         for n, r in table.items():
             full = median(r["all"])
-            if full:
+            faster = r["unit"] in (C.MB, C.KMSG)
+            if full and n in C.ABLATION:
                 rows.append((n, [
-                    (full / median(r[k]) if r["unit"] == C.US else
-                     median(r[k]) / full) if r[k] else None for k in names]))
+                    (median(r[k]) / full if faster else full / median(r[k]))
+                    if r[k] else None for k in names]))
         if rows:
             bars(path(f"ablation-{machine}"), "Speed with one mechanism "
                  f"switched off, {machine}", note, names, rows)

@@ -8,7 +8,7 @@
  *   op=write|read|send|fadd  size=BYTES  mtu=BYTES  qps=N  list=N (WRs per
  *   doorbell)  signal=N (one completion per N WRs)  depth=N  events=1 (sleep
  *   for completions instead of polling)  lat=1 (ping-pong)  bidir=1
- *   warm=MS  ms=MS
+ *   pin=1 (each end's threads on a CPU of their own)  warm=MS  ms=MS
  *
  * Both ends are threads of one process, so that one clock sees both. Time is
  * CLOCK_MONOTONIC; processor time is all that no CPU of the machine was idle,
@@ -57,6 +57,7 @@ static void set_key(struct spec *s, const char *key, const char *value)
 		{ "events", offsetof(struct spec, events) },
 		{ "lat", offsetof(struct spec, lat) },
 		{ "bidir", offsetof(struct spec, bidir) },
+		{ "pin", offsetof(struct spec, pin) },
 		{ "warm", offsetof(struct spec, warm) },
 		{ "ms", offsetof(struct spec, ms) },
 	};
@@ -111,10 +112,22 @@ static void parse_case(struct spec *s, char *text)
 		s->signal = s->depth;
 }
 
+static void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		tl_die("sched_setaffinity");
+}
+
 static void *run_thread(void *arg)
 {
 	struct worker *w = arg;
 
+	if (spec.pin)
+		pin_to(w->end - ends);
 	w->run(w->end);
 	__atomic_store_n(&w->over, true, __ATOMIC_RELEASE);
 	return NULL;

@@ -13,6 +13,7 @@
 #include "../tests/testlib.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 
 #define LIST_MAX	64
@@ -25,7 +26,7 @@ struct spec {
 	const char *name;
 	enum ibv_wr_opcode op;
 	int size, mtu, qps, list, signal, depth;
-	int events, lat, bidir, warm, ms;
+	int events, lat, bidir, pin, warm, ms;
 };
 
 struct snap {

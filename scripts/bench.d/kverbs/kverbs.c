@@ -10,8 +10,8 @@
  * Writing "DEVICE DEVICE KEY=VALUE..." to debugfs kverbs/run measures:
  *   op=write|read|send  size=BYTES  mtu=BYTES  qps=N  list=N (WRs per doorbell)
  *   signal=N (one completion per N WRs)  depth=N  warm=MS  ms=MS
- * Reading it gives "MESSAGES NS IDLE_NS ALL_MESSAGES" of the last run: messages
- * completed in the measured time, that time, and what all CPUs idled in it.
+ * Reading it gives "MESSAGES NS BUSY_NS ALL_MESSAGES" of the last run: messages
+ * completed in the measured time, that time, and the processor time in it.
  *
  * Memory is registered with REG_MR at both ends, so every access goes by pages,
  * as with a process's memory. The data are compared behind the run. All runs in
@@ -21,7 +21,6 @@
 #include <linux/completion.h>
 #include <linux/debugfs.h>
 #include <linux/etherdevice.h>
-#include <linux/kernel_stat.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
@@ -30,6 +29,8 @@
 #include <linux/vmalloc.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
+
+#include "busy.h"
 
 #define QPS_MAX		64
 #define LIST_MAX	64
@@ -452,20 +453,9 @@ static int compare(void)
 
 /* ---- one run ---- */
 
-static u64 idle_ns(void)
-{
-	u64 ns = 0;
-	int cpu;
-
-	for_each_online_cpu(cpu)
-		ns += kcpustat_cpu(cpu).cpustat[CPUTIME_IDLE] +
-		      kcpustat_cpu(cpu).cpustat[CPUTIME_IOWAIT];
-	return ns;
-}
-
 static int measure(void)
 {
-	u64 start, idle, before, n;
+	u64 start, busy, before, n;
 	int err;
 	u32 q;
 
@@ -479,19 +469,19 @@ static int measure(void)
 	if (err)
 		return err;
 	before = done;
-	idle = idle_ns();
+	busy = busy_ns();
 	start = ktime_get_ns();
 	err = traffic(spec.ms);
 	if (err)
 		return err;
 	n = done - before;
 	start = ktime_get_ns() - start;
-	idle = idle_ns() - idle;
+	busy = busy_ns() - busy;
 	err = drain() ? : compare();
 	if (err)
 		return err;
 	scnprintf(result, sizeof(result), "%llu %llu %llu %llu\n", n, start,
-		  idle, done);
+		  busy, done);
 	return 0;
 }
 

@@ -11,8 +11,9 @@
  *
  * Writing "SADDR DADDR PAYLOAD FRAMES MS" to debugfs trainref/run sends from
  * the writer's namespace for MS milliseconds, trains of FRAMES frames of PAYLOAD
- * bytes; reading it gives "FRAMES BYTES NS BAD" of the last run: frames and
- * payload received, and how many of them were wrong or lost.
+ * bytes; reading it gives "FRAMES BYTES NS BUSY_NS BAD" of the last run: frames
+ * and payload received, the time and the processor time that took, and how many
+ * frames were wrong or lost.
  *
  * Sending runs in the writer's context with bottom halves off, receiving in the
  * softirq behind it. One run at a time. Not part of the driver.
@@ -32,6 +33,8 @@
 #include <net/net_namespace.h>
 #include <net/route.h>
 #include <net/sock.h>
+
+#include "busy.h"
 
 #define PORT		4792
 #define BUF_BYTES	(256 * 1024)
@@ -65,7 +68,7 @@ static struct {
 
 static DEFINE_MUTEX(run_lock);	/* one run at a time */
 static struct dentry *debugfs_dir;
-static char result[80];
+static char result[112];
 
 /* ---- receiving ---- */
 
@@ -268,7 +271,7 @@ static int run(struct net *net)
 		.daddr = out.daddr, .saddr = out.saddr,
 		.flowi4_proto = IPPROTO_UDP,
 	};
-	u64 start, end;
+	u64 start, busy, end;
 	int err;
 
 	err = sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &out.sock);
@@ -281,6 +284,7 @@ static int run(struct net *net)
 	}
 	memset(&in, 0, offsetof(typeof(in), dst));
 	out.seq = 0;
+	busy = busy_ns();
 	start = ktime_get_ns();
 	end = start + out.ms * (u64)NSEC_PER_MSEC;
 	while (!err && ktime_get_ns() < end && !signal_pending(current)) {
@@ -289,9 +293,9 @@ static int run(struct net *net)
 	}
 	while (sk_wmem_alloc_get(out.sock->sk))
 		cond_resched();
-	scnprintf(result, sizeof(result), "%llu %llu %llu %llu\n", in.frames,
-		  in.bytes, ktime_get_ns() - start,
-		  in.bad + out.seq - in.frames);
+	scnprintf(result, sizeof(result), "%llu %llu %llu %llu %llu\n",
+		  in.frames, in.bytes, ktime_get_ns() - start,
+		  busy_ns() - busy, in.bad + out.seq - in.frames);
 	dst_release(out.dst);
 release:
 	sock_release(out.sock);
