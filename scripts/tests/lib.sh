@@ -12,10 +12,12 @@
 #   LINK_TYPE    sroce (default) or rxe: the driver under test
 #   TYPE_A/B     the driver of one end, for mixed pairs
 #   NS_A/B       the network namespace of one end; "init" is the machine's own
+#   KNOBS        switches of each sroce device, as "trains=0 hook=0"
 #   TEST_BIN     where the compiled test programs are
 #   TEST_OUT     where results may be left
 
 LINK_TYPE=${LINK_TYPE:-${SROCE_T_LINK_TYPE:-sroce}}
+KNOBS=${KNOBS:-${SROCE_T_KNOBS:-}}
 TEST_BIN=${TEST_BIN:-${TESTS:-/lab/build/tests}}
 TEST_OUT=${TEST_OUT:-/out}
 TEST_SRC=${TEST_SRC:-/src}
@@ -51,6 +53,13 @@ verdict() {
 	if [ "$rc" -eq 0 ]; then ok "$*"; else not_ok "$* (status $rc)"; fi
 	note "at $SECONDS s"
 	return "$rc"
+}
+
+# holds NAME COMMAND...: ok when the command is true
+holds() {
+	local name=$1
+	shift
+	if "$@"; then ok "$name"; else not_ok "$name"; fi
 }
 
 # done_testing: the plan. A suite that dies before it has none, and fails.
@@ -205,8 +214,16 @@ make_net() {
 	ip_ns "$NS_B" link set vb up
 }
 
-# add_dev NAMESPACE NAME TYPE NETDEV
-add_dev() { in_ns "$1" rdma link add "$2" type "$3" netdev "$4"; }
+# add_dev NAMESPACE NAME TYPE NETDEV: with its switches as KNOBS says
+add_dev() {
+	local word
+	in_ns "$1" rdma link add "$2" type "$3" netdev "$4" || return
+	[ "$3" = sroce ] || return 0
+	for word in $KNOBS; do
+		echo "${word#*=}" >"/sys/kernel/debug/sroce/$2/${word%%=*}" ||
+			return
+	done
+}
 
 del_dev() { rdma link delete "$1"; }
 
@@ -286,9 +303,30 @@ start_suite() {
 	make_pair "$@" || bail "make the pair of devices"
 }
 
+# knobs_held: proof that KNOBS had their effect all the time
+knobs_held() {
+	local dev
+	for dev in $DEV_A $DEV_B; do
+		case " $KNOBS " in
+		*" trains=0 "*)
+			holds "$dev: each frame left alone" [ "$(counter $dev sent_pkts)" \
+				-eq "$(counter $dev sent_trains)" ]
+			;;
+		esac
+		case " $KNOBS " in
+		*" hook=0 "*)
+			holds "$dev: no train was taken whole" \
+				[ "$(counter $dev rcvd_trains)" -eq 0 ]
+			;;
+		esac
+	done
+}
+
 # end_suite: teardown, module unload, log check, plan
 end_suite() {
 	local t
+	sleep 0.05	# counters are cached for 10 ms
+	knobs_held
 	drop_pair
 	verdict $? "remove the pair"
 	for t in $(printf '%s\n' "$(type_a)" "$(type_b)" | sort -u); do

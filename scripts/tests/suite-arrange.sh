@@ -173,15 +173,14 @@ captured() {
 	wait $pid
 	note "$(tr '\n' ' ' </tmp/tcpdump.err)"
 	read -r p1 t1 <<<"$(sent $DEV_A)"
-	test $((p1 - p0)) -gt $(((t1 - t0) * 3 / 2))
-	verdict $? "$name: $((p1 - p0)) frames left in $((t1 - t0)) trains"
+	holds "$name: $((p1 - p0)) frames left in $((t1 - t0)) trains" \
+		[ $((p1 - p0)) -gt $(((t1 - t0) * 3 / 2)) ]
 	[ "$ARRANGEMENT" = vlan ] && tagged=tagged
 	t_tap "$name" 60 python3 "$HERE/framecheck.py" /tmp/cap $PMTU "$wanted" \
 		$tagged
 	i=$(($(counter $DEV_A rx_icrc_encapsulated) +
 	     $(counter $DEV_B rx_icrc_encapsulated)))
-	test "$i" -eq 0
-	verdict $? "$name: no ICRC error"
+	holds "$name: no ICRC error" [ "$i" -eq 0 ]
 }
 
 for ARRANGEMENT in veth bridge vlan macvlan lo; do

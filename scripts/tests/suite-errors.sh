@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
 # timeout: 420
+# again: trains=0@uml
 # needs: sroce tests
 #
 # Every completion status, async event, state and limit.

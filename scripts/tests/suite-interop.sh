@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug 7.3 6.12
 # timeout: 420
+# again: trains=0@uml
 # needs: sroce rxe tests
 #
 # rdma_rxe at one end, sroce at the other: every operation, both directions,

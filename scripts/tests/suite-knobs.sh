@@ -10,13 +10,6 @@
 
 start_suite
 
-# holds NAME COMMAND...: ok when the command is true
-holds() {
-	local name=$1
-	shift
-	if "$@"; then ok "$name"; else not_ok "$name"; fi
-}
-
 knob() {
 	local dev
 	for dev in $DEV_A $DEV_B; do

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
 # timeout: 180
+# again: trains=0@uml
 # needs: sroce tests
 #
 # Hostile frames from the peer's side, beside traffic that is checked.
