@@ -38,6 +38,9 @@ struct sroce_qp;
 #define SROCE_MAX_RD_ATOM	128
 #define SROCE_MAX_MSG_BYTES	0x80000000U
 #define SROCE_GID_TBL_LEN	256
+#define SROCE_MAX_MCG		8192
+#define SROCE_MAX_MCG_QP	256
+#define SROCE_MAX_MCG_TOTAL	65536
 #define SROCE_DEF_PKEY		0xffff
 #define SROCE_ABI_VERSION	2
 #define SROCE_VENDOR_ID		0xffffff
@@ -99,6 +102,8 @@ struct sroce_cc_dev {
  * @next_key: where the next allocation in @keys starts
  * @ahs: addresses of user AHs by number; RCU lookup
  * @next_ah: where the next allocation in @ahs starts
+ * @mc_groups: multicast groups joined; under rtnl
+ * @mc_members: QPs in them, each as often as it is in one; under rtnl
  * @gsi: the QP that gets what is sent to QPN 1, or NULL; RCU
  * @stats: per-CPU counters
  * @knobs: run-time switches; read locklessly
@@ -121,6 +126,8 @@ struct sroce_dev {
 	u32 next_key;
 	u32 next_ah;
 	struct xarray ahs;
+	u32 mc_groups;
+	u32 mc_members;
 	struct sroce_qp __rcu *gsi;
 	struct sroce_stats __percpu *stats;
 	struct sroce_knobs knobs;

@@ -65,18 +65,23 @@ static int counters(const struct sroce_dev *dev, void *data)
 static int counters_ext(const struct sroce_dev *dev, void *data)
 {
 	struct ib_pma_portcounters_ext *c = data;
+	/* the parts first: what grows meanwhile must not exceed the whole */
+	u64 mc_sent = sroce_stats_sum(dev, SROCE_STAT_SENT_MCAST);
+	u64 mc_rcvd = sroce_stats_sum(dev, SROCE_STAT_RCVD_MCAST);
+	u64 sent = sroce_stats_sum(dev, SROCE_STAT_SENT_PKTS);
+	u64 rcvd = sroce_stats_sum(dev, SROCE_STAT_RCVD_PKTS);
 
 	c->port_select = 1;
 	c->port_xmit_data = cpu_to_be64(sroce_stats_sum(dev, SROCE_STAT_SENT_BYTES) /
 					WORD_BYTES);
 	c->port_rcv_data = cpu_to_be64(sroce_stats_sum(dev, SROCE_STAT_RCVD_BYTES) /
 				       WORD_BYTES);
-	c->port_xmit_packets =
-		cpu_to_be64(sroce_stats_sum(dev, SROCE_STAT_SENT_PKTS));
-	c->port_rcv_packets =
-		cpu_to_be64(sroce_stats_sum(dev, SROCE_STAT_RCVD_PKTS));
-	c->port_unicast_xmit_packets = c->port_xmit_packets;
-	c->port_unicast_rcv_packets = c->port_rcv_packets;
+	c->port_xmit_packets = cpu_to_be64(sent);
+	c->port_rcv_packets = cpu_to_be64(rcvd);
+	c->port_multicast_xmit_packets = cpu_to_be64(mc_sent);
+	c->port_multicast_rcv_packets = cpu_to_be64(mc_rcvd);
+	c->port_unicast_xmit_packets = cpu_to_be64(sent - mc_sent);
+	c->port_unicast_rcv_packets = cpu_to_be64(rcvd - mc_rcvd);
 	return REPLY;
 }
 

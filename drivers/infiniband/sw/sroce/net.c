@@ -77,7 +77,9 @@ static struct dst_entry *route4(struct sroce_path *path, struct net *net)
 	rt = ip_route_output_key(net, &fl4);
 	if (IS_ERR(rt))
 		return NULL;
-	dst_cache_set_ip4(&path->dst_cache, &rt->dst, fl4.saddr);
+	/* whether this host is in the group too is a property of the route */
+	if (!ipv4_is_multicast(fl4.daddr))
+		dst_cache_set_ip4(&path->dst_cache, &rt->dst, fl4.saddr);
 	return &rt->dst;
 }
 

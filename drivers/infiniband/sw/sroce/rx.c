@@ -14,6 +14,7 @@
 #include "comp.h"
 #include "engine.h"
 #include "frame.h"
+#include "mcast.h"
 #include "proto/opcode.h"
 #include "proto/wire.h"
 #include "resp.h"
@@ -33,6 +34,7 @@
 #define QPN_GSI	1
 #define QPN_MIN	16
 #define QPN_MAX	0xfffffe
+#define QPN_MCAST	0xffffff
 
 static DEFINE_XARRAY_FLAGS(qp_table, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 static u32 qpn_next;
@@ -42,11 +44,13 @@ static u32 qpn_next;
  * @qp: the QP, or NULL
  * @responder: its rx.lock is held, else its tx.lock
  * @now_ns: time of arrival
+ * @in: netdev it came through
  */
 struct batch {
 	struct sroce_qp *qp;
 	bool responder;
 	u64 now_ns;
+	struct net_device *in;
 };
 
 /* The management QP is no part of the table: its number exists once a device. */
@@ -193,6 +197,12 @@ static void rx_cnp(struct batch *b, struct sroce_qp *qp)
 		sroce_stat_inc(qp->dev, RP_CNP_IGNORED);
 }
 
+static bool is_mcast(const void *l3, bool v6)
+{
+	return v6 ? ipv6_addr_is_multicast(&((const struct ipv6hdr *)l3)->daddr) :
+		    ipv4_is_multicast(((const struct iphdr *)l3)->daddr);
+}
+
 static void deliver(struct batch *b, struct sroce_qp *qp,
 		    const struct sroce_frame *f)
 {
@@ -256,6 +266,93 @@ static struct sroce_qp *find_gsi(const struct wire *w, u32 qpn, u16 *vlan)
 	return dev ? rcu_dereference(dev->gsi) : NULL;
 }
 
+static void frame_fill(struct sroce_frame *f, const struct wire *w)
+{
+	f->payload = w->bth + f->h.hdr_bytes;
+	f->l3 = w->l3;
+	f->v6 = w->v6;
+	f->ce = is_ce(w);
+}
+
+/**
+ * struct fanout - a packet on its way to the members of a group
+ * @b: batch
+ * @w: where it lies
+ * @dev: device of the last member
+ * @f: the packet, once it was looked at
+ * @seen: it was
+ * @good: and is fit for delivery
+ */
+struct fanout {
+	struct batch *b;
+	const struct wire *w;
+	const struct sroce_dev *dev;
+	struct sroce_frame f;
+	bool seen;
+	bool good;
+};
+
+static bool mcast_check(struct fanout *o, struct sroce_dev *dev)
+{
+	const struct wire *w = o->w;
+	enum sroce_hdr_fault fault = sroce_hdr_parse(&o->f.h, w->bth, w->bytes);
+
+	if (fault) {
+		count_fault(dev, fault);
+		return false;
+	}
+	if (o->f.h.info->type != SROCE_QPT_UD) {
+		sroce_stat_inc(dev, DROP_TYPE);
+		return false;
+	}
+	if (!sroce_frame_icrc_ok(w->l3, w->v6, w->bth, w->bytes)) {
+		sroce_stat_inc(dev, ICRC);
+		return false;
+	}
+	frame_fill(&o->f, w);
+	return true;
+}
+
+/* One member's turn; the packet itself is checked for the first one only. */
+static void mcast_one(struct ib_qp *ibqp, void *arg)
+{
+	struct sroce_qp *qp = to_sroce_qp(ibqp);
+	struct fanout *o = arg;
+
+	if (o->dev != qp->dev) {
+		o->dev = qp->dev;
+		sroce_stat_inc(qp->dev, RCVD_PKTS);
+		sroce_stat_add(qp->dev, RCVD_BYTES, o->w->bytes);
+		sroce_stat_inc(qp->dev, RCVD_MCAST);
+	}
+	if (!o->seen) {
+		o->seen = true;
+		o->good = mcast_check(o, qp->dev);
+	}
+	if (!o->good)
+		return;
+	if (!pkey_ok(o->f.h.pkey, qp->pkey))
+		sroce_stat_inc(qp->dev, DROP_PKEY);
+	else
+		deliver(o->b, qp, &o->f);
+}
+
+/* To QPN 0xffffff: each member of the group gets a copy (IBA 9.8.1, 10.5). */
+static void rx_mcast(struct batch *b, const struct wire *w)
+{
+	struct fanout o = { .b = b, .w = w, .f.vlan = SROCE_NO_VLAN };
+	union ib_gid gid;
+
+	if (w->v6)
+		memcpy(&gid, &((const struct ipv6hdr *)w->l3)->daddr,
+		       sizeof(gid));
+	else
+		ipv6_addr_set_v4mapped(((const struct iphdr *)w->l3)->daddr,
+				       (struct in6_addr *)&gid);
+	if (!sroce_mcast_each(w->net, &gid, b->in, mcast_one, &o))
+		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
+}
+
 /* All checks of one frame, cheapest first; the CRC last, it reads every byte. */
 static void rx_frame(struct batch *b, const struct wire *w)
 {
@@ -272,8 +369,13 @@ static void rx_frame(struct batch *b, const struct wire *w)
 	qpn = sroce_hdr_dqpn(w->bth);
 	qp = b->qp && b->qp->ibqp.qp_num == qpn && qpn != QPN_GSI ?
 		b->qp : xa_load(&qp_table, qpn);
-	if (unlikely(!qp))
+	if (unlikely(!qp)) {
+		if (qpn == QPN_MCAST) {
+			rx_mcast(b, w);
+			return;
+		}
 		qp = find_gsi(w, qpn, &f.vlan);
+	}
 	if (!qp || qp->dev->ns != w->net) {
 		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
 		return;
@@ -286,8 +388,8 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		return;
 	}
 	/* a datagram may come from anywhere; the Q_Key guards the QP */
-	if (qp->type != SROCE_QPT_UD &&
-	    unlikely(!addr_ok(qp, w->l3, w->v6))) {
+	if (unlikely(qp->type == SROCE_QPT_UD ? is_mcast(w->l3, w->v6) :
+					       !addr_ok(qp, w->l3, w->v6))) {
 		sroce_stat_inc(qp->dev, DROP_ADDR);
 		return;
 	}
@@ -299,10 +401,7 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		sroce_stat_inc(qp->dev, DROP_PKEY);
 		return;
 	}
-	f.payload = w->bth + f.h.hdr_bytes;
-	f.l3 = w->l3;
-	f.v6 = w->v6;
-	f.ce = is_ce(w);
+	frame_fill(&f, w);
 	deliver(b, qp, &f);
 }
 
@@ -347,7 +446,7 @@ static void rx_one(struct batch *b, struct net *net, const struct sk_buff *skb,
  */
 void sroce_rx_skb(struct net *net, struct sk_buff *skb)
 {
-	struct batch b = { .now_ns = ktime_get_ns() };
+	struct batch b = { .now_ns = ktime_get_ns(), .in = skb->dev };
 	struct sk_buff *m;
 
 	rcu_read_lock();

@@ -23,6 +23,8 @@ struct sroce_dev;
 	X(RCVD_PKTS,		rcvd_pkts)			\
 	X(SENT_BYTES,		sent_bytes)			\
 	X(RCVD_BYTES,		rcvd_bytes)			\
+	X(SENT_MCAST,		sent_mcast_pkts)		\
+	X(RCVD_MCAST,		rcvd_mcast_pkts)		\
 	X(SENT_TRAINS,		sent_trains)			\
 	X(RCVD_TRAINS,		rcvd_trains)			\
 	X(DUP_REQUEST,		duplicate_request)		\

@@ -20,6 +20,7 @@
 #include "txq.h"
 
 #include <linux/string.h>
+#include <rdma/ib_addr.h>
 
 /* A Q_Key with this bit set stands for that of the sender (IBA 10.2.5). */
 #define QKEY_OWN	BIT(31)
@@ -107,6 +108,13 @@ static void sent(struct sroce_qp *qp, struct sroce_swqe *w)
 	tx->sq.next++;
 }
 
+static void count_sent(struct sroce_dev *dev, const struct sroce_av *av)
+{
+	sroce_stat_inc(dev, RDMA_SENDS);
+	if (rdma_is_multicast_addr((struct in6_addr *)&av->daddr))
+		sroce_stat_inc(dev, SENT_MCAST);
+}
+
 /* Send the next WQE; false when it cannot be, now or ever. */
 static bool send_next(struct sroce_qp *qp, struct sroce_train *t)
 {
@@ -132,7 +140,7 @@ static bool send_next(struct sroce_qp *qp, struct sroce_train *t)
 	if (err)
 		sroce_stat_inc(qp->dev, SEND_ERR);
 	else
-		sroce_stat_inc(qp->dev, RDMA_SENDS);
+		count_sent(qp->dev, &dest->av);
 	sent(qp, w);
 	return true;
 }

@@ -16,6 +16,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "mad.h"
+#include "mcast.h"
 #include "mw.h"
 #include "net.h"
 #include "qp.h"
@@ -81,6 +82,9 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_qp_init_rd_atom = SROCE_MAX_RD_ATOM,
 		.max_res_rd_atom = SROCE_MAX_RD_ATOM * SROCE_MAX_QP,
 		.atomic_cap = IB_ATOMIC_GLOB,
+		.max_mcast_grp = SROCE_MAX_MCG,
+		.max_mcast_qp_attach = SROCE_MAX_MCG_QP,
+		.max_total_mcast_qp_attach = SROCE_MAX_MCG_TOTAL,
 		.max_ah = SROCE_MAX_AH,
 		.max_fast_reg_page_list_len = SROCE_MAX_FRWR_PAGES,
 		.max_pkeys = 1,
@@ -241,6 +245,7 @@ static const struct ib_device_ops verbs_ops = {
 	.alloc_mw = sroce_mw_alloc,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
+	.attach_mcast = sroce_mcast_attach,
 	.create_ah = sroce_ah_create,
 	.create_cq = sroce_cq_create,
 	.create_qp = sroce_qp_create,
@@ -254,6 +259,7 @@ static const struct ib_device_ops verbs_ops = {
 	.destroy_cq = sroce_cq_destroy,
 	.destroy_qp = sroce_qp_destroy,
 	.destroy_srq = sroce_srq_destroy,
+	.detach_mcast = sroce_mcast_detach,
 	.disassociate_ucontext = disassociate_ucontext,
 	.fill_res_qp_entry = sroce_qp_fill_res,
 	.get_dev_fw_str = get_dev_fw_str,
