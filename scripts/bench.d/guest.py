@@ -26,6 +26,7 @@ IB = "/sys/class/infiniband"
 TRACING = "/sys/kernel/tracing"
 KNOBS = "/sys/kernel/debug/sroce"
 TRAINREF = "/sys/kernel/debug/trainref/run"
+TCPREF = "/sys/kernel/debug/tcpref/run"
 KVERBS = "/sys/kernel/debug/kverbs/run"
 SKB_MAKERS = ("__alloc_skb", "napi_build_skb", "build_skb", "skb_clone")
 MODULES = os.environ["MODULES"]
@@ -234,13 +235,30 @@ def measure_tcp(item):
     emit(item, seconds=got["seconds"], bytes=got["bytes"], busy=spent)
 
 
+def load_ours(name, path):
+    if not os.path.exists(path):
+        run("insmod", f"{PROGRAMS}/{name}/{name}.ko")
+
+
+def write_in(end, path, text):
+    """As "ip netns exec", which would hide debugfs behind a sysfs of its own."""
+    run("nsenter", f"--net=/run/netns/{end}", "sh", "-c",
+        f"echo {text} >{path}")
+
+
+def measure_tcpref(item):
+    load_ours("tcpref", TCPREF)
+    write_in("b", TCPREF, "listen")
+    write_in("a", TCPREF, f"{V4['b']} {item['ms']}")
+    with open(TCPREF, encoding="ascii") as f:
+        size, ns, busy = map(int, f.read().split())
+    emit(item, bytes=size, seconds=ns / 1e9, busy=busy / 1e9)
+
+
 def measure_trainref(item):
-    if not os.path.exists(TRAINREF):
-        run("insmod", f"{PROGRAMS}/trainref/trainref.ko")
-    # "ip netns exec" would hide debugfs behind a sysfs of its own
-    run("nsenter", "--net=/run/netns/a", "sh", "-c", (
-        f"echo {V4['a']} {V4['b']} {item['payload']} "
-        f"{item['frames']} {item['ms']} >{TRAINREF}"))
+    load_ours("trainref", TRAINREF)
+    write_in("a", TRAINREF, f"{V4['a']} {V4['b']} {item['payload']} "
+             f"{item['frames']} {item['ms']}")
     with open(TRAINREF, encoding="ascii") as f:
         frames, size, ns, busy, bad = map(int, f.read().split())
     if bad:
@@ -263,8 +281,7 @@ def kverbs_once(item):
 
 def measure_kverbs(item):
     """Traffic of kernel verbs; as in user space a failure is tried again."""
-    if not os.path.exists(KVERBS):
-        run("insmod", f"{PROGRAMS}/kverbs/kverbs.ko")
+    load_ours("kverbs", KVERBS)
     try:
         kverbs_once(item)
     except OSError:
@@ -303,13 +320,18 @@ def measure_perftest(item):
 
 
 def measure_hot(item):
-    got = run(f"{PROGRAMS}/hot", "45", *speed_words([item]))
-    emit(item, profile=got.stderr)
+    """A profile of the program's run, or of one by kernel verbs."""
+    words = speed_words([item])
+    if item["kernel"]:
+        load_ours("kverbs", KVERBS)
+        spec = " ".join([*DEV.values(), *item["spec"].split(",")[1:]])
+        words = ["sh", "-c", f"echo {spec} >{KVERBS}"]
+    emit(item, profile=run(f"{PROGRAMS}/hot", "45", *words).stderr)
 
 
 MEASURE = {"count": measure_count, "tcp": measure_tcp, "hot": measure_hot,
            "trainref": measure_trainref, "perftest": measure_perftest,
-           "kverbs": measure_kverbs}
+           "kverbs": measure_kverbs, "tcpref": measure_tcpref}
 
 
 def batches(plan):
