@@ -316,6 +316,9 @@ def measure_perftest(item):
         emit(item, failed=((got.stderr + text).strip() or "no output")[:300])
         return
     v = [float(x) for x in found.group(1).split()]
+    if not v[3]:
+        emit(item, failed="perftest reports nothing")
+        return
     emit(item, mib=v[3], mpps=v[4] if len(v) > 4 else 0)
 
 
