@@ -546,6 +546,22 @@ static int parse_word(char *word)
 	return -EINVAL;
 }
 
+/* What was not given follows from what was, as in the program. */
+static int complete_spec(void)
+{
+	if (!spec.size || spec.size > SZ_1M || !spec.qps ||
+	    spec.qps > QPS_MAX || !spec.list || spec.list > LIST_MAX ||
+	    spec.ms > 20000 || spec.warm > 20000)
+		return -EINVAL;
+	if (!spec.depth)
+		spec.depth = clamp(SZ_2M / spec.size / spec.qps, 4U, 128U);
+	spec.depth = max(spec.depth / spec.list, 1U) * spec.list;
+	if (!spec.signal)
+		spec.signal = spec.size > 8192 ? 1 : 32;
+	spec.signal = min(spec.signal, spec.depth);
+	return 0;
+}
+
 static int parse(char *text, char **a, char **b)
 {
 	char *word;
@@ -561,17 +577,7 @@ static int parse(char *text, char **a, char **b)
 	while ((word = strsep(&text, " ")))
 		if (*word && parse_word(word))
 			return -EINVAL;
-	if (!spec.size || spec.size > SZ_1M || !spec.qps ||
-	    spec.qps > QPS_MAX || !spec.list || spec.list > LIST_MAX ||
-	    spec.ms > 20000 || spec.warm > 20000)
-		return -EINVAL;
-	if (!spec.depth)
-		spec.depth = clamp(SZ_2M / spec.size / spec.qps, 4U, 128U);
-	spec.depth = max(spec.depth / spec.list, 1U) * spec.list;
-	if (!spec.signal)
-		spec.signal = spec.size > 8192 ? 1 : 32;
-	spec.signal = min(spec.signal, spec.depth);
-	return 0;
+	return complete_spec();
 }
 
 static ssize_t run_write(struct file *file, const char __user *ubuf,
