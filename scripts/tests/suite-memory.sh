@@ -4,10 +4,16 @@
 # timeout: 300
 # needs: sroce tests
 #
-# Memory: windows and what ends them.
+# Memory: windows and what ends them; ATOMIC WRITE and FLUSH, also where packets
+# are lost.
 . "$(dirname "$0")/lib.sh"
 
 start_suite
 t_tap "windows" 120 "$TEST_BIN/sroce_windows" $DEV_A $DEV_B
 t_klog "windows"
+t_tap "flush" 60 "$TEST_BIN/sroce_flush" $DEV_A $DEV_B
+netem loss 5% duplicate 5%
+t_tap "flush, 5 % lost" 100 "$TEST_BIN/sroce_flush" -c FLUSH, $DEV_A $DEV_B
+netem off
+t_klog "flush"
 end_suite

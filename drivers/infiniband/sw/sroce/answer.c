@@ -130,17 +130,17 @@ void sroce_answer_replay_read(struct sroce_qp *qp, const struct sroce_hdr *h)
 }
 
 /**
- * sroce_answer_replay_atomic() - repeat the result of an atomic seen before
+ * sroce_answer_replay() - repeat the answer to what must not happen twice
  * @qp: the QP, rx.lock held; the queue is not full
  * @h: headers of the duplicate
  *
  * Context: Bottom halves off.
  */
-void sroce_answer_replay_atomic(struct sroce_qp *qp, const struct sroce_hdr *h)
+void sroce_answer_replay(struct sroce_qp *qp, const struct sroce_hdr *h)
 {
 	const struct sroce_rsp *r = recall(&qp->rx, h->psn);
 
-	if (r && r->kind == SROCE_RSP_ATOMIC)
+	if (r && r->kind != SROCE_RSP_READ)
 		fifo_add(&qp->rx, r);
 }
 
@@ -277,11 +277,14 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 	return r->next == r->npsn;
 }
 
-static bool send_atomic(struct sroce_qp *qp, struct run *run,
+/* The answer of one packet: to an atomic, or to what returns nothing. */
+static bool send_single(struct sroce_qp *qp, struct run *run,
 			const struct sroce_rsp *r)
 {
 	struct sroce_hdr h = {
-		.opcode = SROCE_OPCODE_RC_ATOMIC_ACK,
+		.opcode = r->kind == SROCE_RSP_ATOMIC ?
+			  SROCE_OPCODE_RC_ATOMIC_ACK :
+			  SROCE_OPCODE_RC_READ_RESP_ONLY,
 		.psn = r->first_psn,
 		.syndrome = SROCE_AETH_ACK_NO_CREDITS,
 		.msn = r->msn,
@@ -345,7 +348,7 @@ bool sroce_answer_run(struct sroce_qp *qp)
 		if (r->kind == SROCE_RSP_READ)
 			done = stream_read(qp, &run, r);
 		else
-			done = send_atomic(qp, &run, r);
+			done = send_single(qp, &run, r);
 		if (done)
 			rx->fifo_tail++;
 	}

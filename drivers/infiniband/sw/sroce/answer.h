@@ -17,7 +17,7 @@ bool sroce_answer_full(const struct sroce_rx *rx);
 bool sroce_answer_pending(const struct sroce_rx *rx, u32 psn);
 void sroce_answer_remember(struct sroce_rx *rx, const struct sroce_rsp *rsp);
 void sroce_answer_replay_read(struct sroce_qp *qp, const struct sroce_hdr *h);
-void sroce_answer_replay_atomic(struct sroce_qp *qp, const struct sroce_hdr *h);
+void sroce_answer_replay(struct sroce_qp *qp, const struct sroce_hdr *h);
 void sroce_answer_nak(struct sroce_rx *rx, u8 syndrome, u32 psn);
 bool sroce_answer_run(struct sroce_qp *qp);
 

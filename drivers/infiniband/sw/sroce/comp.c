@@ -11,6 +11,7 @@
 #include "comp.h"
 
 #include "engine.h"
+#include "mw.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
 #include "proto/psn.h"
@@ -75,6 +76,23 @@ static void check_drained(struct sroce_qp *qp)
 	sroce_sched_event(qp, SROCE_EV_DRAINED);
 }
 
+/*
+ * READ_WITH_INV: the key goes before the completion comes.  False: somebody is
+ * in that memory, and the clock brings us back.
+ */
+static bool end_key(struct sroce_qp *qp, const struct sroce_swqe *w, u32 idx)
+{
+	int err = sroce_mw_invalidate(qp->dev, &qp->who, w->inv_rkey);
+
+	if (err == -EAGAIN) {
+		qp->tx.hold_ns = ktime_get_ns() + SROCE_HOLD_NS;
+		return false;
+	}
+	if (err)
+		sroce_txq_fail(qp, idx, IB_WC_LOC_QP_OP_ERR);
+	return true;
+}
+
 /**
  * sroce_comp_reap() - complete all send WQEs that are done, in order
  * @qp: the QP, tx.lock held
@@ -99,6 +117,9 @@ bool sroce_comp_reap(struct sroce_qp *qp)
 		return false;
 	for (; i != sq->prod; i++) {
 		w = sroce_sq_wqe(sq, i);
+		if (unlikely(w->flags & SROCE_SWQE_INV) && is_done(tx, w) &&
+		    !end_key(qp, w, i))
+			break;
 		if (tx->fault && i == tx->fault_idx) {
 			complete_wqe(qp, w, w->status);
 			i++;
@@ -364,7 +385,12 @@ static void on_read_response(struct sroce_qp *qp, const struct sroce_frame *f,
 		return;
 	at = sroce_psn_dist(w->first_psn, f->h.psn) << qp->pmtu_shift;
 	want = min(qp->pmtu, w->length - at);
-	if (w->op != SROCE_OP_READ || f->h.payload_bytes != want) {
+	/* ATOMIC WRITE and FLUSH are answered by a READ response without data */
+	if (w->op == SROCE_OP_ATOMIC_WRITE || w->op == SROCE_OP_FLUSH)
+		want = 0;
+	else if (w->op != SROCE_OP_READ)
+		want = U32_MAX;
+	if (f->h.payload_bytes != want) {
 		fail_at(qp, f->h.psn, IB_WC_BAD_RESP_ERR);
 		return;
 	}

@@ -287,6 +287,26 @@ int sroce_mr_fadd(struct sroce_mr *mr, u64 va, u64 add, u64 *orig)
 	return err;
 }
 
+/**
+ * sroce_mr_store() - write 8 bytes that everybody sees at once
+ * @mr: the region, held
+ * @va: the 8 bytes
+ * @value: what to store, in memory order
+ *
+ * Context: Any.
+ * Return: 0, -EFAULT outside the region, -EINVAL when @va is not aligned.
+ */
+int sroce_mr_store(struct sroce_mr *mr, u64 va, u64 value)
+{
+	atomic64_t *p;
+	int err = atomic_ptr(mr, va, &p);
+
+	/* a release: what was written before is there when this is seen */
+	if (!err)
+		atomic64_set_release(p, value);
+	return err;
+}
+
 /* --- the life of a key ------------------------------------------------------ */
 
 /**

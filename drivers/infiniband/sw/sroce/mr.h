@@ -127,6 +127,7 @@ void sroce_mr_put(struct sroce_mr *mr);
 int sroce_mr_read(struct sroce_mr *mr, u64 va, void *dst, u32 bytes);
 int sroce_mr_write(struct sroce_mr *mr, u64 va, const void *src, u32 bytes);
 int sroce_mr_cas(struct sroce_mr *mr, u64 va, u64 compare, u64 swap, u64 *orig);
+int sroce_mr_store(struct sroce_mr *mr, u64 va, u64 value);
 int sroce_mr_fadd(struct sroce_mr *mr, u64 va, u64 add, u64 *orig);
 
 void sroce_mr_revoke(struct sroce_mr *mr);

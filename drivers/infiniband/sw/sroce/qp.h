@@ -125,10 +125,11 @@ struct sroce_tx {
 enum sroce_rsp_kind {
 	SROCE_RSP_READ,
 	SROCE_RSP_ATOMIC,
+	SROCE_RSP_DONE,		/* ATOMIC WRITE, FLUSH: nothing to return */
 };
 
 /**
- * struct sroce_rsp - a READ or atomic the responder remembers or has to answer
+ * struct sroce_rsp - a request the responder remembers or has to answer
  * @kind: enum sroce_rsp_kind
  * @valid: slot of the memory is in use
  * @first_psn: PSN of the request

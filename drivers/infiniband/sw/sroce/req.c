@@ -177,6 +177,10 @@ static void set_headers(const struct sroce_qp *qp, const struct sroce_swqe *w,
 		h->compare = w->compare_add;
 		h->swap_add = w->op == SROCE_OP_CAS ? w->swap : w->compare_add;
 	}
+	if (flags & SROCE_OPF_FETH) {
+		h->flush_type = w->flush_type;
+		h->flush_sel = w->flush_sel;
+	}
 	h->imm = w->imm;
 	h->inv_rkey = w->inv_rkey;
 	h->solicited = (flags & SROCE_OPF_LAST) &&
@@ -288,13 +292,14 @@ static enum step send_packets(struct sroce_qp *qp, struct run *run,
 	return STEP_ON;
 }
 
-/* A READ or atomic: one packet that uses up the PSNs of its answer. */
+/* What has an answer: one packet that uses up the PSNs of that. */
 static enum step send_request(struct sroce_qp *qp, struct run *run,
 			      struct sroce_swqe *w)
 {
 	struct sroce_window *win = &qp->tx.window;
 	u32 idx = sroce_psn_dist(w->first_psn, win->nxt);
 	u32 flight = sroce_psn_dist(win->una, win->nxt);
+	u32 payload = 0;
 	enum step step;
 	int err;
 
@@ -303,11 +308,13 @@ static enum step send_request(struct sroce_qp *qp, struct run *run,
 	if (win->rnr_until_ns != SROCE_WINDOW_OFF ||
 	    (flight && flight + w->npsn - idx > SROCE_PSN_HALF / 2))
 		return STEP_STOP;
-	step = may_send(qp, run, SROCE_MAX_HDR_BYTES);
+	step = may_send(qp, run, SROCE_MAX_HDR_BYTES + sizeof(u64));
 	if (step != STEP_ON)
 		return step;
+	if (sroce_op_info(w->op)->flags & SROCE_OPI_PAYLOAD)
+		payload = w->length;	/* ATOMIC WRITE */
 	/* atomics and whole READs are their own last packet */
-	err = add_packet(qp, run, w, idx, 0);
+	err = add_packet(qp, run, w, idx, payload);
 	if (unlikely(err) && !build_failed(qp, run, err))
 		return STEP_STOP;
 	count_sent(qp, run, w->npsn - idx, false);
@@ -362,7 +369,8 @@ static enum step run_local(struct sroce_qp *qp, struct run *run,
 
 static u32 wqe_psns(const struct sroce_qp *qp, const struct sroce_swqe *w)
 {
-	if (w->op == SROCE_OP_CAS || w->op == SROCE_OP_FADD || !w->length)
+	if (!w->length ||
+	    ((w->flags & SROCE_SWQE_RD_ATOMIC) && w->op != SROCE_OP_READ))
 		return 1;
 	return ((w->length - 1) >> qp->pmtu_shift) + 1;
 }

@@ -150,7 +150,7 @@ static void duplicate(struct sroce_qp *qp, const struct sroce_hdr *h)
 	struct sroce_rx *rx = &qp->rx;
 
 	sroce_stat_inc(qp->dev, DUP_REQUEST);
-	if (!(h->info->flags & (SROCE_OPF_READ | SROCE_OPF_ATOMIC))) {
+	if (!(h->info->flags & SROCE_OPF_ANSWERED)) {
 		rx->ack_due = true;
 		return;
 	}
@@ -159,7 +159,7 @@ static void duplicate(struct sroce_qp *qp, const struct sroce_hdr *h)
 	if (h->info->flags & SROCE_OPF_READ)
 		sroce_answer_replay_read(qp, h);
 	else
-		sroce_answer_replay_atomic(qp, h);
+		sroce_answer_replay(qp, h);
 }
 
 /* UC: a gap costs the message it is in, and nobody is told. */
@@ -202,13 +202,14 @@ static enum sroce_verdict check_opcode(const struct sroce_qp *qp,
 	u32 need = sroce_access_needed(h->info->flags);
 	u32 flags = h->info->flags;
 
+	if (flags & SROCE_OPF_FLUSH)
+		need = sroce_access_flush(h->flush_type);
+
 	if (!sroce_opcode_follows(qp->rx.prev_opcode, h->opcode))
-		return SROCE_V_INV_REQ;
-	if (flags & (SROCE_OPF_FLUSH | SROCE_OPF_ATOMIC_WRITE))
 		return SROCE_V_INV_REQ;
 	if ((qp->access & need) != need)
 		return SROCE_V_INV_REQ;
-	if ((flags & (SROCE_OPF_READ | SROCE_OPF_ATOMIC)) && !qp->rx.mem_n)
+	if ((flags & SROCE_OPF_ANSWERED) && !qp->rx.mem_n)
 		return SROCE_V_INV_REQ;
 	return SROCE_V_OK;
 }
@@ -429,6 +430,68 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 	return SROCE_V_OK;
 }
 
+/* The answer to what changes memory and returns nothing (IBA A19). */
+static void answer_done(struct sroce_rx *rx)
+{
+	const struct sroce_rsp rsp = {
+		.kind = SROCE_RSP_DONE,
+		.valid = true,
+		.first_psn = rx->epsn,
+		.npsn = 1,
+		.msn = (rx->msn + 1) & SROCE_PSN_MASK,
+	};
+
+	sroce_answer_remember(rx, &rsp);
+}
+
+/* Eight bytes, aligned, seen all at once (IBA oA19-28). */
+static enum sroce_verdict do_atomic_write(struct sroce_qp *qp,
+					  const struct sroce_frame *f)
+{
+	const struct sroce_hdr *h = &f->h;
+	struct sroce_mr *mr;
+	u64 value;
+
+	if (h->payload_bytes != sizeof(value) || h->dmalen != sizeof(value) ||
+	    (h->va & (sizeof(value) - 1)))
+		return SROCE_V_INV_REQ;
+	if (sroce_answer_full(&qp->rx))
+		return SROCE_V_DROP;
+	mr = sroce_mr_use_remote(&qp->rx.hold, qp->dev, &qp->who, h->rkey,
+				 IB_ACCESS_REMOTE_WRITE, h->va, sizeof(value));
+	if (!mr)
+		return SROCE_V_ACCESS;
+	memcpy(&value, f->payload, sizeof(value));
+	if (sroce_mr_store(mr, h->va, value))
+		return SROCE_V_INV_REQ;
+	sroce_stat_inc(qp->dev, RX_WRITE);
+	answer_done(&qp->rx);
+	return SROCE_V_OK;
+}
+
+/*
+ * Everything this QP wrote before was copied by the CPU under the same lock, so
+ * for global visibility nothing is left to do but to order it.
+ */
+static enum sroce_verdict do_flush(struct sroce_qp *qp,
+				   const struct sroce_hdr *h)
+{
+	u64 bytes = h->flush_sel == SROCE_FLUSH_SEL_RANGE ? h->dmalen : 0;
+
+	if (h->flush_sel > SROCE_FLUSH_SEL_MR || !h->flush_type ||
+	    h->flush_type & ~(SROCE_FLUSH_GLOBAL | SROCE_FLUSH_PERSISTENT))
+		return SROCE_V_INV_REQ;
+	if (sroce_answer_full(&qp->rx))
+		return SROCE_V_DROP;
+	if (!sroce_mr_use_remote(&qp->rx.hold, qp->dev, &qp->who, h->rkey,
+				 sroce_access_flush(h->flush_type), h->va,
+				 bytes))
+		return SROCE_V_ACCESS;
+	wmb();
+	answer_done(&qp->rx);
+	return SROCE_V_OK;
+}
+
 static enum sroce_verdict execute(struct sroce_qp *qp,
 				  const struct sroce_frame *f)
 {
@@ -440,7 +503,11 @@ static enum sroce_verdict execute(struct sroce_qp *qp,
 		return do_write(qp, f);
 	if (flags & SROCE_OPF_READ)
 		return do_read(qp, &f->h);
-	return do_atomic(qp, &f->h);
+	if (flags & SROCE_OPF_ATOMIC)
+		return do_atomic(qp, &f->h);
+	if (flags & SROCE_OPF_ATOMIC_WRITE)
+		return do_atomic_write(qp, f);
+	return do_flush(qp, &f->h);
 }
 
 static void executed(struct sroce_qp *qp, const struct sroce_hdr *h)
@@ -451,9 +518,9 @@ static void executed(struct sroce_qp *qp, const struct sroce_hdr *h)
 	rx->prev_opcode = h->opcode;
 	if (h->info->flags & SROCE_OPF_LAST)
 		rx->msn = (rx->msn + 1) & SROCE_PSN_MASK;
-	/* READs and atomics are acknowledged by their answer */
+	/* what has an answer is acknowledged by it */
 	if (h->ackreq && h->info->type == SROCE_QPT_RC &&
-	    !(h->info->flags & (SROCE_OPF_READ | SROCE_OPF_ATOMIC)))
+	    !(h->info->flags & SROCE_OPF_ANSWERED))
 		rx->ack_due = true;
 }
 

@@ -46,7 +46,9 @@
 			 IB_DEVICE_SRQ_RESIZE | \
 			 IB_DEVICE_MEM_MGT_EXTENSIONS | \
 			 IB_DEVICE_MEM_WINDOW | \
-			 IB_DEVICE_MEM_WINDOW_TYPE_2B)
+			 IB_DEVICE_MEM_WINDOW_TYPE_2B | \
+			 IB_DEVICE_FLUSH_GLOBAL | \
+			 IB_DEVICE_ATOMIC_WRITE)
 
 /* 4.096 us * 2^15: what a busy receiver may take to answer (IBA 9.7.6.1.3). */
 #define LOCAL_ACK_DELAY	15

@@ -48,11 +48,13 @@ static const struct op_row op_rows[] = {
 	OP_ROW(IB_WR_LOCAL_INV, SROCE_OP_LOCAL_INV, IB_WC_LOCAL_INV),
 	OP_ROW(IB_WR_BIND_MW, SROCE_OP_BIND_MW, IB_WC_BIND_MW),
 	OP_ROW(IB_WR_LSO, SROCE_OP_N),
-	OP_ROW(IB_WR_RDMA_READ_WITH_INV, SROCE_OP_N),
+	OP_ROW(IB_WR_RDMA_READ_WITH_INV, SROCE_OP_READ, IB_WC_RDMA_READ, true,
+	       false),
 	OP_ROW(IB_WR_MASKED_ATOMIC_CMP_AND_SWP, SROCE_OP_N),
 	OP_ROW(IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, SROCE_OP_N),
-	OP_ROW(IB_WR_FLUSH, SROCE_OP_N),
-	OP_ROW(IB_WR_ATOMIC_WRITE, SROCE_OP_N),
+	OP_ROW(IB_WR_FLUSH, SROCE_OP_FLUSH, IB_WC_FLUSH),
+	OP_ROW(IB_WR_ATOMIC_WRITE, SROCE_OP_ATOMIC_WRITE, IB_WC_ATOMIC_WRITE,
+	       false, true),
 	[IB_WR_ATOMIC_WRITE + 1 ... IB_WR_REG_MR - 1] = { SROCE_OP_N },
 	OP_ROW(IB_WR_REG_MR, SROCE_OP_REG_MR, IB_WC_REG_MR, true, false),
 };
@@ -85,7 +87,8 @@ static void check_sges(struct sroce_swqe *w)
 		w->status = IB_WC_LOC_LEN_ERR;
 	else
 		w->length = total;
-	if (w->op == SROCE_OP_CAS || w->op == SROCE_OP_FADD) {
+	if (w->op == SROCE_OP_CAS || w->op == SROCE_OP_FADD ||
+	    w->op == SROCE_OP_ATOMIC_WRITE) {
 		if (total != sizeof(u64))
 			w->status = IB_WC_LOC_LEN_ERR;
 		w->length = sizeof(u64);
@@ -128,6 +131,12 @@ static void copy_operands(struct sroce_swqe *w, const struct rxe_send_wr *wr)
 		w->bind_bytes = wr->wr.mw.length;
 		w->bind_lkey = wr->wr.mw.mr_lkey;
 		w->bind_access = wr->wr.mw.access;
+		break;
+	case SROCE_OP_FLUSH:
+		w->remote_addr = wr->wr.flush.remote_addr;
+		w->rkey = wr->wr.flush.rkey;
+		w->flush_type = wr->wr.flush.type;
+		w->flush_sel = wr->wr.flush.level;
 		break;
 	default:
 		w->remote_addr = wr->wr.rdma.remote_addr;
@@ -191,8 +200,16 @@ static void snapshot(struct sroce_sq *sq, enum sroce_qp_type type,
 	if (w->status)
 		return;
 
-	if (u.wr.send_flags & IB_SEND_INLINE) {
-		if (!row->inline_ok || u.dma.length > sq->max_inline) {
+	if (w->op == SROCE_OP_FLUSH) {
+		w->length = u.dma.length;
+		return;
+	}
+	/* the provider leaves the value of an ATOMIC WRITE where inline data is */
+	if ((u.wr.send_flags & IB_SEND_INLINE) ||
+	    w->op == SROCE_OP_ATOMIC_WRITE) {
+		if (!row->inline_ok || u.dma.length > sq->max_inline ||
+		    (w->op == SROCE_OP_ATOMIC_WRITE &&
+		     u.dma.length != sizeof(u64))) {
 			w->status = IB_WC_LOC_QP_OP_ERR;
 			return;
 		}
@@ -273,6 +290,7 @@ static void take_kernel_operands(struct sroce_swqe *w,
 	case SROCE_OP_WRITE:
 	case SROCE_OP_WRITE_IMM:
 	case SROCE_OP_READ:
+	case SROCE_OP_ATOMIC_WRITE:
 		w->remote_addr = rdma_wr(wr)->remote_addr;
 		w->rkey = rdma_wr(wr)->rkey;
 		break;
@@ -314,6 +332,8 @@ static int take_kernel_inline(struct sroce_sq *sq, struct sroce_swqe *w,
 		memcpy(w->inline_data + off, (void *)(uintptr_t)wr->sg_list[i].addr, n);
 		off += n;
 	}
+	if (w->op == SROCE_OP_ATOMIC_WRITE && off != sizeof(u64))
+		return -EINVAL;
 	w->flags |= SROCE_SWQE_INLINE;
 	w->length = off;
 	return 0;
@@ -325,14 +345,17 @@ static int take_kernel_wr(struct sroce_sq *sq, enum sroce_qp_type type,
 	const struct op_row *row = op_row(wr->opcode, type, false);
 	int i;
 
-	/* ib_core has no windows for kernel clients */
-	if (row->op == SROCE_OP_N || row->op == SROCE_OP_BIND_MW)
+	/* ib_core has no windows and no FLUSH for kernel clients */
+	if (row->op == SROCE_OP_N || row->op == SROCE_OP_BIND_MW ||
+	    row->op == SROCE_OP_FLUSH)
 		return -EOPNOTSUPP;
 	if (wr->num_sge < 0)
 		return -EINVAL;
 	w->wr_id = wr->wr_id;
 	w->send_flags = wr->send_flags;
 	begin_wqe(sq, w, row);
+	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
+		w->flags |= SROCE_SWQE_INV;
 	take_kernel_operands(w, wr);
 	if (sroce_op_info(w->op)->flags & SROCE_OPI_LOCAL)
 		return 0;

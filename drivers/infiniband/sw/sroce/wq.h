@@ -28,6 +28,7 @@ static_assert(sizeof(struct sroce_sge) == sizeof(struct rxe_sge));
 #define SROCE_SWQE_INLINE	BIT(2)	/* payload is in the WQE */
 #define SROCE_SWQE_SIGNALED	BIT(3)	/* wants a CQE on success */
 #define SROCE_SWQE_RD_ATOMIC	BIT(4)	/* counts against max_rd_atomic */
+#define SROCE_SWQE_INV		BIT(5)	/* READ that ends with an invalidation */
 
 /**
  * struct sroce_swqe - private copy of a send work request and its state
@@ -52,6 +53,8 @@ static_assert(sizeof(struct sroce_sge) == sizeof(struct rxe_sge));
  *	@rkey its old key, @inv_rkey the new one
  * @bind_lkey: region to bind to
  * @bind_access: rights of the window
+ * @flush_type: FLUSH: what is to be done, SROCE_FLUSH_*
+ * @flush_sel: FLUSH: to which memory, SROCE_FLUSH_SEL_*
  * @reg_mr: region to map (kernel REG_MR)
  * @reg_key: its new key
  * @reg_access: its new rights
@@ -82,6 +85,10 @@ struct sroce_swqe {
 			u64 bind_bytes;
 			u32 bind_lkey;
 			u32 bind_access;
+		};
+		struct {
+			u8 flush_type;
+			u8 flush_sel;
 		};
 		struct {
 			struct ib_mr *reg_mr;

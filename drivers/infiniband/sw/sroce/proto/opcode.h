@@ -128,6 +128,10 @@ enum sroce_op {
 #define SROCE_OPF_FETH		BIT(19)
 #define SROCE_OPF_PAYLOAD	BIT(20)	/* may carry payload */
 
+/* Requests that have an answer of their own in place of an ACK. */
+#define SROCE_OPF_ANSWERED	(SROCE_OPF_READ | SROCE_OPF_ATOMIC | \
+				 SROCE_OPF_FLUSH | SROCE_OPF_ATOMIC_WRITE)
+
 /* The kind of message that a request belongs to. */
 #define SROCE_OPF_KIND_MASK	(SROCE_OPF_SEND | SROCE_OPF_WRITE | \
 				 SROCE_OPF_READ | SROCE_OPF_ATOMIC | \
