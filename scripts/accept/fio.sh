@@ -7,13 +7,13 @@
 # timeout: 200
 # append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
-# fio from process to process by every verb it knows.
+# fio from process to process by every verb a client can name.
 # shellcheck disable=SC2034  # duo uses SERVER and CLIENT
 . "$(dirname "$0")/lib.sh"
 
 accept_start
 PORT=9990
-for verb in write read send recv; do
+for verb in write read send; do
 	PORT=$((PORT + 1))
 	SERVER=(fio --name=server --ioengine=rdma --port="$PORT" --rw=read
 		--bs=64k --size=8m --iodepth=8)

@@ -16,8 +16,13 @@
 # Emulated processors are slow; User-Mode Linux has one, but a fast one.
 case ${MACHINE:-uml} in uml*) SLOW=1 ;; *) SLOW=3 ;; esac
 
-# resources: what "rdma resource show" counts, one line a device
-resources() { rdma resource show | sed 's/^[0-9]*: //' | sort; }
+# resources: what "rdma resource show" counts, one line a device. ib_core keeps
+# the completion queues of its kernel users' pool until the device goes, so
+# suites of such users set POOL.
+resources() {
+	rdma resource show | sort |
+		sed "s/^[0-9]*: //${POOL:+; s/ cq [0-9]*//}"
+}
 
 # settled: no address of the machine is still being checked for duplicates; till
 # then nobody answers at a link-local GID
@@ -53,6 +58,49 @@ t_resources() {
 		rdma resource show qp | sed 's/^/# /'
 		not_ok "$1: resources are back at their baseline"
 	fi
+}
+
+# accept_flat: as accept_start, but both ends of the pair are in the machine's
+# own namespace, for users of the kernel that know no other. Traffic between
+# the two addresses still takes the cable.
+accept_flat() {
+	NS_A=init NS_B=init
+	accept_start "$@"
+	sysctl -q net.ipv4.conf.all.rp_filter=0
+	sysctl -q net.ipv4.conf.{va,vb}.{rp_filter=0,accept_local=1}
+	ip route add $V4_B/32 dev va src $V4_A
+	ip route add $V4_A/32 dev vb src $V4_B
+	ip neigh replace $V4_B lladdr "$(cat /sys/class/net/vb/address)" dev va \
+		nud permanent
+	ip neigh replace $V4_A lladdr "$(cat /sys/class/net/va/address)" dev vb \
+		nud permanent
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds
+wait_for() {
+	local i n=$(($1 * 10 * SLOW))
+	shift
+	for i in $(seq $n); do
+		"$@" && return 0
+		sleep 0.1
+	done
+	note "waited in vain: $*"
+	return 1
+}
+
+# fio_verify NAME DEVICE [MIB]: small, middling and large blocks, at random,
+# read back and checked
+fio_verify() {
+	local size total
+	for size in 4k 64k 1m; do
+		total=16m
+		[ $size = 4k ] && total=4m
+		t_case "$1: fio verify, $size" $((60 * SLOW)) fio --name=v \
+			--filename="$2" --rw=randwrite --bs=$size \
+			--size="${3:-16}m" --io_size=$total --ioengine=libaio \
+			--iodepth=16 --direct=1 --verify=crc32c --do_verify=1 \
+			--randseed=7
+	done
 }
 
 # accept_end: the questions every suite ends with
@@ -107,9 +155,9 @@ duo() {
 	fi
 	if [ $rc -ne 0 ]; then
 		note "server: ${SERVER[*]}: status $src"
-		tail -n 12 /tmp/server.log | sed 's/^/# server: /'
+		tail -n 12 /tmp/server.log | awk '{ print "# server: " $0 }'
 		note "client: ${CLIENT[*]}"
-		tail -n 12 /tmp/client.log | sed 's/^/# client: /'
+		tail -n 12 /tmp/client.log | awk '{ print "# client: " $0 }'
 	fi
 	verdict $rc "$name"
 }

@@ -39,14 +39,14 @@ both "ucmatose, 50 connections" 30 ucmatose -c 50 -C 2
 both "udaddy" 20 udaddy -c 4 -C 20
 t_klog "connections"
 
-both "rstream" 20 rstream -S 65536 -C 50 -I 10
+both "rstream" 20 rstream -S 65536 -C 50 -I 2
 for how in v a b n; do
-	both "rstream -T $how" 20 rstream -S 65536 -C 50 -I 10 -T $how
+	both "rstream -T $how" 20 rstream -S 65536 -C 50 -I 2 -T $how
 done
 both "rstream, all sizes, verified" 30 rstream -S all -I 4 -C 4 -T v
-both "riostream" 20 riostream -S 65536 -C 50 -I 10
+both "riostream" 20 riostream -S 65536 -C 50 -I 2
 for how in v a b n; do
-	both "riostream -T $how" 20 riostream -S 65536 -C 50 -I 10 -T $how
+	both "riostream -T $how" 20 riostream -S 65536 -C 50 -I 2 -T $how
 done
 head -c 5000000 /dev/urandom >/tmp/in
 SERVER=(rcopy)
