@@ -16,7 +16,9 @@ packets() { cat /sys/class/infiniband/$DEV_A/ports/1/counters/port_xmit_packets;
 
 accept_start
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export UCX_IB_GID_INDEX=1 UCX_LOG_LEVEL=warn UCX_NET_DEVICES=$DEV_A:1
+# by IPv6: see ucx.sh
+UCX_IB_GID_INDEX=$(gid_index $DEV_A 6)
+export UCX_IB_GID_INDEX UCX_LOG_LEVEL=warn UCX_NET_DEVICES=$DEV_A:1
 for ranks in 2 4; do
 	for transport in rc_verbs ud_verbs; do
 		# connections are arranged over datagrams
