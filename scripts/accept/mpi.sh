@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # title: Open MPI over UCX
-# machine: 7.3
+# machine: uml
 # order: 220
 # needs: accept
 # timeout: 400
 # uses: mpi_check.py
-# append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # Two and four ranks on one device; sums and permutations are checked.
 . "$(dirname "$0")/lib.sh"

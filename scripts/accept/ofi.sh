@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # title: libfabric
-# machine: 7.3
+# machine: uml
 # order: 200
 # needs: accept
 # timeout: 300
-# append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # fi_pingpong over the verbs provider: connected, datagrams, and the reliable
 # datagrams that libfabric makes of connections.

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # title: perftest
-# machine: 7.3
+# machine: uml
 # order: 40
 # timeout: 900
-# append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # perftest's programs with the options people use: services, connection
 # manager, shared receive queues, events, multicast. Its figures are not

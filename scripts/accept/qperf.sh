@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # title: qperf
-# machine: 7.3
+# machine: uml
 # part: fast
 # order: 50
 # timeout: 300
-# append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # qperf over rdma_cm, the verifying atomics among its tests. What it does not
 # do over rdma_cm, UC and UD, asks for no GRH, which RoCE has to refuse.

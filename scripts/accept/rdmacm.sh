@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # title: rdmacm-utils
-# machine: 7.3
+# machine: uml
 # part: fast
 # order: 30
 # timeout: 500
-# append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # The examples of librdmacm: connections by the connection manager, sockets
 # over RDMA, multicast.
@@ -36,6 +35,7 @@ CLIENT=(rping -c -a "$V4_B" -C 10 -V -S 65000)
 SERVER_ENDS=no duo "rping, 65000 bytes" 20 cm
 both "ucmatose" 20 ucmatose -c 4 -C 20
 both "ucmatose, 50 connections" 30 ucmatose -c 50 -C 2
+both "ucmatose, 500 connections" 60 ucmatose -c 500 -C 1 -S 64
 both "udaddy" 20 udaddy -c 4 -C 20
 t_klog "connections"
 

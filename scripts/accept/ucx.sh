@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # title: UCX
-# machine: 7.3
+# machine: uml
 # order: 210
 # needs: accept
 # timeout: 400
-# append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # ucx_perftest over its reliable-connected and its datagram transport.
 #

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # title: ibverbs-utils
-# machine: 7.3
+# machine: uml
 # part: fast
 # order: 20
 # timeout: 400
-# append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # The examples of libibverbs: pingpongs over every service, and the events of
 # a link that goes and comes back.
