@@ -20,7 +20,7 @@ TRACE_EVENT(sroce_cc_rate,
 	TP_ARGS(qp, rp, before),
 
 	TP_STRUCT__entry(
-		__string(dev, dev_name(&qp->ibqp.device->dev))
+		__string(dev, dev_name(&qp->dev->ib.dev))
 		__field(u32, qpn)
 		__field(u32, alpha)
 		__field(u64, before)
@@ -30,7 +30,7 @@ TRACE_EVENT(sroce_cc_rate,
 
 	TP_fast_assign(
 		__assign_str(dev);
-		__entry->qpn = qp->ibqp.qp_num;
+		__entry->qpn = qp->qpn;
 		__entry->alpha = rp->alpha_q30 >> 20;
 		__entry->before = before;
 		__entry->rate = rp->cur_bytes_per_s;
@@ -50,14 +50,14 @@ DECLARE_EVENT_CLASS(sroce_cnp,
 	TP_ARGS(qp),
 
 	TP_STRUCT__entry(
-		__string(dev, dev_name(&qp->ibqp.device->dev))
+		__string(dev, dev_name(&qp->dev->ib.dev))
 		__field(u32, qpn)
 		__field(u32, peer)
 	),
 
 	TP_fast_assign(
 		__assign_str(dev);
-		__entry->qpn = qp->ibqp.qp_num;
+		__entry->qpn = qp->qpn;
 		__entry->peer = qp->dqpn;
 	),
 

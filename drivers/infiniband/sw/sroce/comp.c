@@ -37,7 +37,7 @@ static void complete_wqe(struct sroce_qp *qp, struct sroce_swqe *w, u8 status)
 		.wr_id = w->wr_id,
 		.status = status,
 		.opcode = w->wc_opcode,
-		.qp = &qp->ibqp,
+		.qp = qp->ibqp,
 	};
 	if (status == IB_WC_SUCCESS) {
 		if (w->flags & SROCE_SWQE_RD_ATOMIC)

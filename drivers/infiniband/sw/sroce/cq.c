@@ -13,6 +13,7 @@
 #include "cq.h"
 #include "dev.h"
 
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_user_verbs.h>
@@ -127,7 +128,7 @@ unsigned int sroce_cq_post(struct sroce_cq *cq, const struct sroce_wc *wc,
 
 /**
  * sroce_cq_notify() - run the completion handler
- * @cq: the CQ; the caller's QP keeps it alive
+ * @cq: the CQ, held by sroce_cq_hold(), which ends here
  *
  * Context: Softirq or process, no lock held: the handler may post and poll.
  */
@@ -135,6 +136,8 @@ void sroce_cq_notify(struct sroce_cq *cq)
 {
 	if (cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	/* pairs with the wait in sroce_cq_destroy() */
+	atomic_dec_return_release(&cq->holds);
 }
 
 /**
@@ -220,7 +223,8 @@ int sroce_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 /**
  * sroce_cq_destroy() - destroy a CQ (destroy_cq op)
- * @ibcq: the CQ; no QP uses it any more, so nobody posts
+ * @ibcq: the CQ; no QP uses it any more, so nobody posts; a handler that was due
+ *	when the last QP went may still be at work, and is waited for
  * @udata: system call, or NULL
  *
  * Context: Process, may sleep.
@@ -230,6 +234,9 @@ int sroce_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct sroce_cq *cq = to_sroce_cq(ibcq);
 
+	/* pairs with the release in sroce_cq_notify() */
+	while (atomic_read_acquire(&cq->holds))
+		usleep_range(10, 50);
 	sroce_ring_destroy(&cq->ring);
 	kvfree(cq->kring);
 	return 0;

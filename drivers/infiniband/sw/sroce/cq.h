@@ -10,6 +10,7 @@
 #ifndef SROCE_CQ_H
 #define SROCE_CQ_H
 
+#include <linux/atomic.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
@@ -50,12 +51,13 @@ struct sroce_wc {
 /**
  * struct sroce_cq - a completion queue
  * @ibcq: the core's part
- * @lock: protects everything below (irqsave)
+ * @lock: protects everything below but @holds (irqsave)
  * @ring: user CQ: shared ring; buf NULL for a kernel CQ
  * @kring: kernel CQ: array of (kmask + 1) completions
  * @kmask: kernel CQ: slots - 1
  * @kprod: kernel CQ: free-running producer index
  * @kcons: kernel CQ: free-running consumer index
+ * @holds: handlers that are due or at work; atomic
  * @armed: 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
  * @overflowed: a completion was lost; every later post fails
  * @overflow_told: the event was raised
@@ -69,6 +71,7 @@ struct sroce_cq {
 	u32 kmask;
 	u32 kprod;
 	u32 kcons;
+	atomic_t holds;
 	u8 armed;
 	bool overflowed;
 	bool overflow_told;
@@ -86,6 +89,17 @@ static inline struct sroce_cq *to_sroce_cq(struct ib_cq *ibcq)
 
 unsigned int sroce_cq_post(struct sroce_cq *cq, const struct sroce_wc *wc,
 			   unsigned int n);
+/**
+ * sroce_cq_hold() - the handler is due: the CQ stays until it has run
+ * @cq: the CQ; the caller holds a lock of a QP that uses it and is not dead
+ *
+ * Context: Any; followed by sroce_cq_notify().
+ */
+static inline void sroce_cq_hold(struct sroce_cq *cq)
+{
+	atomic_inc(&cq->holds);
+}
+
 void sroce_cq_notify(struct sroce_cq *cq);
 void sroce_cq_overflow_event(struct sroce_cq *cq);
 

@@ -71,13 +71,13 @@ static void raise(struct sroce_qp *qp, enum sroce_event_bit bit,
 		  enum ib_event_type type)
 {
 	struct ib_event ev = {
-		.device = qp->ibqp.device,
+		.device = qp->ibqp->device,
 		.event = type,
-		.element.qp = &qp->ibqp,
+		.element.qp = qp->ibqp,
 	};
 
-	if (test_and_clear_bit(bit, &qp->events) && qp->ibqp.event_handler)
-		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+	if (test_and_clear_bit(bit, &qp->events) && qp->ibqp->event_handler)
+		qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
 }
 
 static void check_overflow(struct sroce_qp *qp, enum sroce_event_bit bit,

@@ -27,6 +27,7 @@
 #include "engine.h"
 #include "flush.h"
 #include "net.h"
+#include "qp.h"
 #include "req.h"
 #include "rx.h"
 #include "train.h"
@@ -69,15 +70,17 @@ static void dealloc_driver(struct ib_device *ibdev)
 	/* 1. no more packets: the sockets forget the device, or close */
 	if (dev->net)
 		sroce_net_detach(dev);
-	/* 2. no more readers of the switches */
+	/* 2. what had found a QP of it is done with it */
+	sroce_qp_wait_reaped();
+	/* 3. no more readers of the switches */
 	sroce_debugfs_unpublish(dev);
-	/* 3. the tables are empty, their objects were destroyed by ib_core */
+	/* 4. the tables are empty, their objects were destroyed by ib_core */
 	xa_destroy(&dev->keys);
 	xa_destroy(&dev->ahs);
 	free_percpu(dev->stats);
-	/* 4. the netdev may go */
+	/* 5. the netdev may go */
 	netdev_put(dev->ndev, &dev->ndev_tracker);
-	/* 5. the list may forget it */
+	/* 6. the list may forget it */
 	mutex_lock(&list_mutex);
 	dev->dead = true;
 	mutex_unlock(&list_mutex);
@@ -434,6 +437,9 @@ static int __init sroce_init(void)
 	err = sroce_compat_init();
 	if (err)
 		return err;
+	err = sroce_qp_init();
+	if (err)
+		goto exit_compat;
 	sroce_debugfs_init();
 	err = wire();
 	if (err)
@@ -448,6 +454,8 @@ exit_net:
 	sroce_net_exit();
 exit_debugfs:
 	sroce_debugfs_exit();
+	sroce_qp_exit();
+exit_compat:
 	sroce_compat_exit();
 	return err;
 }
@@ -464,6 +472,7 @@ static void __exit sroce_exit(void)
 	sroce_net_exit();
 	sroce_train_exit();
 	sroce_rx_exit();
+	sroce_qp_exit();
 	sroce_debugfs_exit();
 	sroce_compat_exit();
 	/* 5. regions, addresses and the like that RCU still has to free */

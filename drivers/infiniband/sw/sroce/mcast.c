@@ -49,13 +49,14 @@ struct group {
 /**
  * struct member - a QP in a group
  * @list: entry in the group's list; RCU
- * @qp: the QP; it is detached before it is destroyed
+ * @qp: the QP; it is detached before it is destroyed, and the struct stays for a
+ *	grace period after that
  * @times: how often it was attached
  * @rcu: delays the free
  */
 struct member {
 	struct list_head list;
-	struct ib_qp *qp;
+	struct sroce_qp *qp;
 	u32 times;
 	struct rcu_head rcu;
 };
@@ -85,7 +86,7 @@ static struct group *group_find(const struct sroce_dev *dev,
 	return NULL;
 }
 
-static struct member *member_find(const struct group *g, const struct ib_qp *qp)
+static struct member *member_find(const struct group *g, const struct sroce_qp *qp)
 {
 	struct member *m;
 
@@ -159,7 +160,7 @@ static void group_drop(struct group *g)
 	kfree_rcu(g, rcu);
 }
 
-static int member_add(struct group *g, struct ib_qp *qp)
+static int member_add(struct group *g, struct sroce_qp *qp)
 {
 	struct member *m;
 
@@ -186,7 +187,7 @@ static void member_drop(struct group *g, struct member *m)
 		group_drop(g);
 }
 
-static int attach_locked(struct sroce_dev *dev, struct ib_qp *qp,
+static int attach_locked(struct sroce_dev *dev, struct sroce_qp *qp,
 			 const union ib_gid *gid)
 {
 	struct member *m;
@@ -212,10 +213,10 @@ static int attach_locked(struct sroce_dev *dev, struct ib_qp *qp,
 }
 
 /**
- * sroce_mcast_attach() - attach_mcast op: a QP joins a group
- * @ibqp: the QP; the core has made sure that it is UD
+ * sroce_mcast_attach() - a QP joins a group
+ * @dev: its device
+ * @qp: the QP; the core has made sure that it is UD
  * @gid: address of the group, multicast
- * @lid: ignored (IBA A17.5.6)
  *
  * A QP attached twice is a member once, until it is detached twice.
  *
@@ -223,21 +224,22 @@ static int attach_locked(struct sroce_dev *dev, struct ib_qp *qp,
  * Return: 0; -ENOMEM at a limit of query_device or without memory; -ENODEV when
  *	the netdev is going, or has no IP of the address's version.
  */
-int sroce_mcast_attach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+int sroce_mcast_attach(struct sroce_dev *dev, struct sroce_qp *qp,
+		       const union ib_gid *gid)
 {
 	int err;
 
 	rtnl_lock();
-	err = attach_locked(to_sroce_dev(ibqp->device), ibqp, gid);
+	err = attach_locked(dev, qp, gid);
 	rtnl_unlock();
 	return err;
 }
 
 /**
- * sroce_mcast_detach() - detach_mcast op: a QP leaves a group
- * @ibqp: the QP
+ * sroce_mcast_detach() - a QP leaves a group
+ * @dev: its device
+ * @qp: the QP
  * @gid: address of the group
- * @lid: ignored
  *
  * Packets find the QP no more after a grace period.  The core does this for a
  * process that goes, before it destroys the QP.
@@ -245,15 +247,16 @@ int sroce_mcast_attach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * Context: Process, may sleep.  Takes rtnl.
  * Return: 0, or -EINVAL when it is no member.
  */
-int sroce_mcast_detach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+int sroce_mcast_detach(struct sroce_dev *dev, struct sroce_qp *qp,
+		       const union ib_gid *gid)
 {
 	struct member *m = NULL;
 	struct group *g;
 
 	rtnl_lock();
-	g = group_find(to_sroce_dev(ibqp->device), gid);
+	g = group_find(dev, gid);
 	if (g)
-		m = member_find(g, ibqp);
+		m = member_find(g, qp);
 	if (m && !--m->times)
 		member_drop(g, m);
 	rtnl_unlock();

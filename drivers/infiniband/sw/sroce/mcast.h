@@ -7,9 +7,10 @@
 
 #include <linux/types.h>
 
-struct ib_qp;
 struct net;
 struct net_device;
+struct sroce_dev;
+struct sroce_qp;
 union ib_gid;
 
 /**
@@ -17,10 +18,12 @@ union ib_gid;
  * @qp: a member
  * @arg: as given to sroce_mcast_each()
  */
-typedef void (*sroce_mcast_fn)(struct ib_qp *qp, void *arg);
+typedef void (*sroce_mcast_fn)(struct sroce_qp *qp, void *arg);
 
-int sroce_mcast_attach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-int sroce_mcast_detach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int sroce_mcast_attach(struct sroce_dev *dev, struct sroce_qp *qp,
+		       const union ib_gid *gid);
+int sroce_mcast_detach(struct sroce_dev *dev, struct sroce_qp *qp,
+		       const union ib_gid *gid);
 u32 sroce_mcast_each(const struct net *net, const union ib_gid *gid,
 		     struct net_device *in, sroce_mcast_fn fn, void *arg);
 

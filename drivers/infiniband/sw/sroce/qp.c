@@ -100,7 +100,7 @@ static int create_queues(struct sroce_qp *qp, struct ib_qp_init_attr *init,
 	if (err)
 		return err;
 	if (qp->type == SROCE_QPT_UD) {
-		err = sroce_wq_create_dests(&qp->tx.sq, qp->ibqp.pd);
+		err = sroce_wq_create_dests(&qp->tx.sq, qp->ibqp->pd);
 		if (err)
 			goto free_sq;
 	}
@@ -126,11 +126,80 @@ static void free_queues(struct sroce_qp *qp)
 /* Numbers of QPs by which windows know theirs; QPNs come again. */
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
+/* --- the end of the struct -------------------------------------------------- */
+
+static struct workqueue_struct *reap_wq;
+
+/* A grace period after the last reference. */
+static void reap(struct work_struct *work)
+{
+	struct sroce_qp *qp = container_of(to_rcu_work(work), struct sroce_qp,
+					   reap);
+
+	/* the last of those who had found it may have queued this */
+	cancel_work_sync(&qp->bh_work);
+	mutex_destroy(&qp->mutex);
+	kfree(qp);
+}
+
+static void put(struct sroce_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->ref))
+		queue_rcu_work(reap_wq, &qp->reap);
+}
+
+/* For reports, which some kernels ask for while or after a QP is destroyed. */
+static struct sroce_qp *get(struct ib_qp *ibqp)
+{
+	struct sroce_qp *qp;
+
+	rcu_read_lock();
+	qp = rcu_dereference(to_sroce_qp_handle(ibqp)->qp);
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+/**
+ * sroce_qp_init() - module start: prepare for the end of QPs
+ *
+ * Context: Process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int sroce_qp_init(void)
+{
+	reap_wq = alloc_workqueue("sroce_reap", WQ_UNBOUND, 0);
+	return reap_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * sroce_qp_wait_reaped() - nothing of the QPs destroyed so far is left
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_qp_wait_reaped(void)
+{
+	rcu_barrier();
+	flush_workqueue(reap_wq);
+}
+
+/**
+ * sroce_qp_exit() - module end; no QP is left
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_qp_exit(void)
+{
+	sroce_qp_wait_reaped();
+	destroy_workqueue(reap_wq);
+}
+
 static void init_qp(struct sroce_qp *qp, const struct ib_qp_init_attr *init)
 {
-	qp->dev = to_sroce_dev(qp->ibqp.device);
+	qp->dev = to_sroce_dev(qp->ibqp->device);
 	qp->type = type_of(init->qp_type);
-	qp->who.pd = qp->ibqp.pd;
+	qp->who.pd = qp->ibqp->pd;
 	qp->who.qp_id = atomic64_inc_return(&last_id);
 	qp->scq = to_sroce_cq(init->send_cq);
 	qp->rcq = to_sroce_cq(init->recv_cq);
@@ -141,6 +210,8 @@ static void init_qp(struct sroce_qp *qp, const struct ib_qp_init_attr *init)
 	qp->pmtu_shift = 8;
 	qp->flush_delay = 1;
 	mutex_init(&qp->mutex);
+	refcount_set(&qp->ref, 1);
+	INIT_RCU_WORK(&qp->reap, reap);
 	sroce_sched_qp_init(qp);
 	sroce_cc_qp_init(qp);
 	sroce_window_init(&qp->tx.window, 0, 1);
@@ -160,7 +231,7 @@ int sroce_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata)
 {
 	struct rxe_create_qp_resp resp = {};
-	struct sroce_qp *qp = to_sroce_qp(ibqp);
+	struct sroce_qp *qp;
 	int err;
 
 	if (udata && udata->outlen < sizeof(resp))
@@ -171,10 +242,14 @@ int sroce_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = check_init(init, udata);
 	if (err)
 		return err;
+	qp = kzalloc_obj(*qp);
+	if (!qp)
+		return -ENOMEM;
+	qp->ibqp = ibqp;
 	init_qp(qp, init);
 	err = create_queues(qp, init, udata, &resp);
 	if (err)
-		return err;
+		goto free_qp;
 	qp->attr.cap = init->cap;
 	err = sroce_net_path_init(&qp->path, qp->dev, sroce_sched_write_space,
 				  qp);
@@ -188,6 +263,7 @@ int sroce_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = sroce_rx_publish(qp);
 	if (err)
 		goto free_path;
+	rcu_assign_pointer(to_sroce_qp_handle(ibqp)->qp, qp);
 	return 0;
 
 free_path:
@@ -195,6 +271,9 @@ free_path:
 	sroce_net_path_fini(&qp->path);
 free_queues:
 	free_queues(qp);
+free_qp:
+	mutex_destroy(&qp->mutex);
+	kfree(qp);
 	return err;
 }
 
@@ -212,7 +291,7 @@ int sroce_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* 1. no new packet finds it */
 	sroce_rx_unpublish(qp);
-	/* 2. who is in it already finds it dead: nothing is armed or queued */
+	/* 2. who is in it leaves; who enters later finds it dead, does nothing */
 	spin_lock_bh(&qp->rx.lock);
 	qp->rx.state = SROCE_QPS_RESET;
 	WRITE_ONCE(qp->dead, true);
@@ -222,14 +301,14 @@ int sroce_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	spin_unlock_bh(&qp->tx.lock);
 	/* 3. skbs still queued somewhere stop calling back */
 	sroce_net_path_stop(&qp->path);
-	/* 4. everybody in softirq is gone; expedited, a thousand QPs may go */
-	synchronize_rcu_expedited();
-	/* 5. the clock and the work items */
+	/* 4. the clock and the work items; the last event is over */
 	sroce_sched_qp_stop(qp);
-	/* 6. nobody is left */
+	/* 5. what is touched under a lock, by the living only */
 	sroce_net_path_fini(&qp->path);
 	free_queues(qp);
-	mutex_destroy(&qp->mutex);
+	/* 6. the struct, which packets and callbacks may have found before */
+	RCU_INIT_POINTER(to_sroce_qp_handle(ibqp)->qp, NULL);
+	put(qp);
 	return 0;
 }
 
@@ -243,13 +322,15 @@ int sroce_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
  * @init: filled in
  *
  * Context: Process, may sleep.
- * Return: 0.
+ * Return: 0, or -EINVAL when it is destroyed meanwhile.
  */
 int sroce_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init)
 {
-	struct sroce_qp *qp = to_sroce_qp(ibqp);
+	struct sroce_qp *qp = get(ibqp);
 
+	if (!qp)
+		return -EINVAL;
 	mutex_lock(&qp->mutex);
 	*attr = qp->attr;
 	attr->qp_state = sroce_qpmod_state(qp);
@@ -276,6 +357,7 @@ int sroce_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->sq_sig_type = qp->tx.sq.sig_all ? IB_SIGNAL_ALL_WR :
 						IB_SIGNAL_REQ_WR;
 	init->qp_type = ibqp->qp_type;
+	put(qp);
 	return 0;
 }
 
@@ -288,6 +370,27 @@ static int put_rates(struct sk_buff *msg, const char * const names[3],
 				   READ_ONCE(rp->target_bytes_per_s)) ||
 	    rdma_nl_put_driver_u32(msg, names[2],
 				   READ_ONCE(rp->alpha_q30) >> 20))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int fill(struct sk_buff *msg, const struct sroce_qp *qp)
+{
+	static const char * const tx_names[] = {
+		"cc_rate", "cc_target", "cc_alpha",
+	};
+	static const char * const rx_names[] = {
+		"cc_read_rate", "cc_read_target", "cc_read_alpha",
+	};
+
+	if (put_rates(msg, tx_names, &qp->tx.cc.rp) ||
+	    rdma_nl_put_driver_u32(msg, "cc_throttled",
+				   READ_ONCE(qp->tx.cc.rp.active)) ||
+	    put_rates(msg, rx_names, &qp->rx.cc.rp) ||
+	    rdma_nl_put_driver_u32(msg, "rate_limit",
+				   READ_ONCE(qp->tx.cc.limit_kbps)) ||
+	    rdma_nl_put_driver_u32(msg, "udp_sport",
+				   READ_ONCE(qp->path.sport)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -305,31 +408,21 @@ static int put_rates(struct sk_buff *msg, const char * const names[3],
  */
 int sroce_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
 {
-	static const char * const tx_names[] = {
-		"cc_rate", "cc_target", "cc_alpha",
-	};
-	static const char * const rx_names[] = {
-		"cc_read_rate", "cc_read_target", "cc_read_alpha",
-	};
-	struct sroce_qp *qp = to_sroce_qp(ibqp);
+	struct sroce_qp *qp = get(ibqp);
 	struct nlattr *table;
+	int err = -EMSGSIZE;
 
+	if (!qp)
+		return 0;
 	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
-	if (!table)
-		return -EMSGSIZE;
-	if (put_rates(msg, tx_names, &qp->tx.cc.rp) ||
-	    rdma_nl_put_driver_u32(msg, "cc_throttled",
-				   READ_ONCE(qp->tx.cc.rp.active)) ||
-	    put_rates(msg, rx_names, &qp->rx.cc.rp) ||
-	    rdma_nl_put_driver_u32(msg, "rate_limit",
-				   READ_ONCE(qp->tx.cc.limit_kbps)) ||
-	    rdma_nl_put_driver_u32(msg, "udp_sport",
-				   READ_ONCE(qp->path.sport))) {
+	if (table)
+		err = fill(msg, qp);
+	if (!err)
+		nla_nest_end(msg, table);
+	else if (table)
 		nla_nest_cancel(msg, table);
-		return -EMSGSIZE;
-	}
-	nla_nest_end(msg, table);
-	return 0;
+	put(qp);
+	return err;
 }
 
 /* --- post ------------------------------------------------------------------ */

@@ -11,6 +11,8 @@
 
 #include <linux/hrtimer.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -234,7 +236,8 @@ struct sroce_rx {
 
 /**
  * struct sroce_qp - a queue pair
- * @ibqp: the core's part
+ * @ibqp: the core's part; not to be looked at once @dead is set
+ * @qpn: its number
  * @dev: its device
  * @who: what memory it may use
  * @type: enum sroce_qp_type
@@ -252,6 +255,8 @@ struct sroce_rx {
  * @path: where packets go
  * @scq: send CQ
  * @rcq: receive CQ
+ * @ref: one for the core's part, others for who reports about the QP
+ * @reap: frees the struct, a grace period after the last reference
  * @events: enum sroce_event_bit
  * @timer: the one clock
  * @bh_work: continues tx and rx in softirq
@@ -266,8 +271,9 @@ struct sroce_rx {
  * both locks taken in turn, and read by both.
  */
 struct sroce_qp {
-	struct ib_qp ibqp;
+	struct ib_qp *ibqp;
 	struct sroce_dev *dev;
+	u32 qpn;
 	struct sroce_party who;
 	enum sroce_qp_type type;
 	bool dead;
@@ -284,6 +290,8 @@ struct sroce_qp {
 	struct sroce_cq *rcq;
 	struct mutex mutex;
 	struct ib_qp_attr attr;
+	refcount_t ref;
+	struct rcu_work reap;
 	unsigned long events ____cacheline_aligned_in_smp;
 	struct hrtimer timer;
 	struct work_struct bh_work;
@@ -295,9 +303,26 @@ struct sroce_qp {
 	struct sroce_rx rx ____cacheline_aligned_in_smp;
 };
 
+/**
+ * struct sroce_qp_handle - what ib_core has of a QP
+ * @ibqp: the core's part
+ * @qp: the QP; outlives the handle, which the core frees after destroy_qp, by
+ *	a grace period.  NULL once destroyed
+ */
+struct sroce_qp_handle {
+	struct ib_qp ibqp;
+	struct sroce_qp __rcu *qp;
+};
+
+static inline struct sroce_qp_handle *to_sroce_qp_handle(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct sroce_qp_handle, ibqp);
+}
+
+/* For verbs: the core keeps them and destroy_qp apart. */
 static inline struct sroce_qp *to_sroce_qp(struct ib_qp *ibqp)
 {
-	return container_of(ibqp, struct sroce_qp, ibqp);
+	return rcu_dereference_protected(to_sroce_qp_handle(ibqp)->qp, true);
 }
 
 /**
@@ -319,7 +344,10 @@ struct sroce_frame {
 	bool ce;
 };
 
-/* qp.c: the verbs of a QP, for the ops table. */
+/* qp.c: the verbs of a QP, for the ops table, and the end of QPs. */
+int sroce_qp_init(void);
+void sroce_qp_exit(void);
+void sroce_qp_wait_reaped(void);
 int sroce_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata);
 int sroce_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -29,7 +29,7 @@ static int check_mtu(const struct sroce_qp *qp, enum ib_mtu mtu)
 
 	if (mtu < IB_MTU_256 || mtu > IB_MTU_4096)
 		return -EINVAL;
-	if (ib_query_port(qp->ibqp.device, 1, &port))
+	if (ib_query_port(qp->ibqp->device, 1, &port))
 		return -EINVAL;
 	return mtu > port.active_mtu ? -EINVAL : 0;
 }
@@ -154,7 +154,7 @@ static void set_path(struct sroce_qp *qp, const struct sroce_av *av)
 	enum sroce_qps state;
 	u16 sport;
 
-	sport = rdma_get_udp_sport(av->flow_label, qp->ibqp.qp_num, qp->dqpn);
+	sport = rdma_get_udp_sport(av->flow_label, qp->qpn, qp->dqpn);
 	spin_lock_bh(&qp->rx.lock);
 	state = qp->rx.state;
 	qp->rx.state = SROCE_QPS_INIT;
@@ -360,7 +360,7 @@ static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
 	if (mask & IB_QP_STATE)
 		next = attr->qp_state;
 	/* ib_core knows the limit for raw packet QPs only */
-	if (!ib_modify_qp_is_ok(cur, next, qp->ibqp.qp_type,
+	if (!ib_modify_qp_is_ok(cur, next, qp->ibqp->qp_type,
 				mask & ~IB_QP_RATE_LIMIT))
 		return -EINVAL;
 	err = check_attr(qp, attr, mask);

@@ -345,7 +345,7 @@ static enum step run_local(struct sroce_qp *qp, struct run *run,
 	sroce_sgl_fini(&qp->tx.sgl);
 	switch (w->op) {
 	case SROCE_OP_REG_MR:
-		err = sroce_reg_fast(w->reg_mr, qp->ibqp.pd, w->reg_key,
+		err = sroce_reg_fast(w->reg_mr, qp->ibqp->pd, w->reg_key,
 				     w->reg_access);
 		break;
 	case SROCE_OP_BIND_MW:

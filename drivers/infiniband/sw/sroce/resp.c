@@ -31,7 +31,7 @@ static void complete_rwqe(struct sroce_qp *qp, const struct sroce_hdr *h, u8 sta
 		.opcode = IB_WC_RECV,
 		.src_qp = qp->dqpn,
 		.solicited = true,
-		.qp = &qp->ibqp,
+		.qp = qp->ibqp,
 	};
 
 	rx->rwqe_held = false;

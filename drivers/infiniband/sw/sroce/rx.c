@@ -58,7 +58,8 @@ static int publish_gsi(struct sroce_qp *qp)
 {
 	struct sroce_dev *dev = qp->dev;
 
-	qp->ibqp.qp_num = QPN_GSI;
+	qp->qpn = QPN_GSI;
+	qp->ibqp->qp_num = QPN_GSI;
 	return unrcu_pointer(cmpxchg(&dev->gsi, NULL, RCU_INITIALIZER(qp))) ?
 		-EBUSY : 0;
 }
@@ -72,20 +73,19 @@ static int publish_gsi(struct sroce_qp *qp)
  */
 int sroce_rx_publish(struct sroce_qp *qp)
 {
-	u32 qpn;
 	int err;
 
-	if (qp->ibqp.qp_type == IB_QPT_GSI)
+	if (qp->ibqp->qp_type == IB_QPT_GSI)
 		return publish_gsi(qp);
 	/* stale packets of an earlier QP must not meet its successor */
 	if (!READ_ONCE(qpn_next))
 		WRITE_ONCE(qpn_next, QPN_MIN + get_random_u32_below(QPN_MAX / 2));
-	err = xa_alloc_cyclic_bh(&qp_table, &qpn, qp,
+	err = xa_alloc_cyclic_bh(&qp_table, &qp->qpn, qp,
 				 XA_LIMIT(QPN_MIN, QPN_MAX), &qpn_next,
 				 GFP_KERNEL);
 	if (err < 0)
 		return err;
-	qp->ibqp.qp_num = qpn;
+	qp->ibqp->qp_num = qp->qpn;
 	return 0;
 }
 
@@ -97,10 +97,10 @@ int sroce_rx_publish(struct sroce_qp *qp)
  */
 void sroce_rx_unpublish(struct sroce_qp *qp)
 {
-	if (qp->ibqp.qp_type == IB_QPT_GSI)
+	if (qp->ibqp->qp_type == IB_QPT_GSI)
 		RCU_INIT_POINTER(qp->dev->gsi, NULL);
 	else
-		xa_erase_bh(&qp_table, qp->ibqp.qp_num);
+		xa_erase_bh(&qp_table, qp->qpn);
 }
 
 /**
@@ -314,9 +314,8 @@ static bool mcast_check(struct fanout *o, struct sroce_dev *dev)
 }
 
 /* One member's turn; the packet itself is checked for the first one only. */
-static void mcast_one(struct ib_qp *ibqp, void *arg)
+static void mcast_one(struct sroce_qp *qp, void *arg)
 {
-	struct sroce_qp *qp = to_sroce_qp(ibqp);
 	struct fanout *o = arg;
 
 	if (o->dev != qp->dev) {
@@ -367,7 +366,7 @@ static void rx_frame(struct batch *b, const struct wire *w)
 	}
 	f.vlan = SROCE_NO_VLAN;
 	qpn = sroce_hdr_dqpn(w->bth);
-	qp = b->qp && b->qp->ibqp.qp_num == qpn && qpn != QPN_GSI ?
+	qp = b->qp && b->qp->qpn == qpn && qpn != QPN_GSI ?
 		b->qp : xa_load(&qp_table, qpn);
 	if (unlikely(!qp)) {
 		if (qpn == QPN_MCAST) {

@@ -124,8 +124,11 @@ static void flush_batch(struct sroce_qp *qp, struct sroce_cq *cq,
 		return;
 	what = sroce_cq_post(cq, b->wc, b->n);
 	b->n = 0;
-	if (what & SROCE_CQ_NOTIFY)
+	if (what & SROCE_CQ_NOTIFY && !b->notify) {
+		/* the QP may be gone when the handler runs: this holds the CQ */
 		b->notify = true;
+		sroce_cq_hold(cq);
+	}
 	if (unlikely(what & SROCE_CQ_OVERFLOW))
 		sroce_sched_event(qp, overflow);
 }
@@ -235,7 +238,8 @@ void sroce_sched_tx_end(struct sroce_qp *qp)
 
 	do {
 		again = false;
-		if (test_and_clear_bit(SROCE_EV_TX, &qp->events))
+		if (test_and_clear_bit(SROCE_EV_TX, &qp->events) &&
+		    likely(!READ_ONCE(qp->dead)))
 			again = run_tx(qp);
 		flush_batch(qp, qp->scq, &tx->batch, SROCE_EV_SCQ_OVERFLOW);
 		notify = tx->batch.notify;
@@ -268,7 +272,8 @@ void sroce_sched_rx_end(struct sroce_qp *qp)
 
 	do {
 		again = false;
-		if (test_and_clear_bit(SROCE_EV_RX, &qp->events))
+		if (test_and_clear_bit(SROCE_EV_RX, &qp->events) &&
+		    likely(!READ_ONCE(qp->dead)))
 			again = run_rx(qp);
 		flush_batch(qp, qp->rcq, &rx->batch, SROCE_EV_RCQ_OVERFLOW);
 		notify = rx->batch.notify;
@@ -456,7 +461,10 @@ void sroce_sched_qp_init(struct sroce_qp *qp)
 
 /**
  * sroce_sched_qp_stop() - no timer or work of a QP runs any more
- * @qp: the QP; dead, unpublished, a grace period ago
+ * @qp: the QP; dead, unpublished
+ *
+ * Softirqs that had found the QP before may still queue its BH work, which does
+ * nothing then; the last of them is gone after a grace period.
  *
  * Context: Process, may sleep.
  */

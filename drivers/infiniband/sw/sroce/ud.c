@@ -42,7 +42,7 @@ static void begin_train(struct sroce_qp *qp, struct sroce_train *t)
 static bool aim(struct sroce_qp *qp, struct sroce_train *t,
 		const struct sroce_dest *dest, u32 bytes)
 {
-	u16 sport = rdma_get_udp_sport(dest->av.flow_label, qp->ibqp.qp_num,
+	u16 sport = rdma_get_udp_sport(dest->av.flow_label, qp->qpn,
 				       dest->dqpn);
 	struct sroce_path *path = &qp->path;
 	bool same = path->hdr_bytes && path->sport == sport &&
@@ -75,7 +75,7 @@ static int add_datagram(struct sroce_qp *qp, struct sroce_train *t,
 		.dqpn = dest->dqpn,
 		.psn = tx->window.max,
 		.qkey = dest->qkey & QKEY_OWN ? qp->qkey : dest->qkey,
-		.src_qpn = qp->ibqp.qp_num,
+		.src_qpn = qp->qpn,
 		.imm = w->imm,
 	};
 	int err;
@@ -191,7 +191,7 @@ static void complete_rwqe(struct sroce_qp *qp, const struct sroce_frame *f,
 		.wc_flags = IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE,
 		.hdr_type = f->v6 ? RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4,
 		.solicited = f->h.solicited,
-		.qp = &qp->ibqp,
+		.qp = qp->ibqp,
 	};
 
 	rx->rwqe_held = false;

@@ -208,6 +208,19 @@ static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
+/* The LID means nothing here (IBA A17.5.6). */
+static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return sroce_mcast_attach(to_sroce_dev(ibqp->device), to_sroce_qp(ibqp),
+				  gid);
+}
+
+static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return sroce_mcast_detach(to_sroce_dev(ibqp->device), to_sroce_qp(ibqp),
+				  gid);
+}
+
 SROCE_COMPAT_DEFINE_REG_USER_MR(reg_user_mr, sroce_reg_user)
 
 static int resize_user_cq(struct ib_cq *ibcq, SROCE_COMPAT_CQE cqe,
@@ -247,7 +260,7 @@ static const struct ib_device_ops verbs_ops = {
 	.alloc_mw = sroce_mw_alloc,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
-	.attach_mcast = sroce_mcast_attach,
+	.attach_mcast = attach_mcast,
 	.create_ah = sroce_ah_create,
 	.create_cq = sroce_cq_create,
 	.create_qp = sroce_qp_create,
@@ -261,7 +274,7 @@ static const struct ib_device_ops verbs_ops = {
 	.destroy_cq = sroce_cq_destroy,
 	.destroy_qp = sroce_qp_destroy,
 	.destroy_srq = sroce_srq_destroy,
-	.detach_mcast = sroce_mcast_detach,
+	.detach_mcast = detach_mcast,
 	.disassociate_ucontext = disassociate_ucontext,
 	.fill_res_qp_entry = sroce_qp_fill_res,
 	.get_dev_fw_str = get_dev_fw_str,
@@ -296,7 +309,7 @@ static const struct ib_device_ops verbs_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_cq, sroce_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, sroce_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, sroce_pd, ibpd),
-	INIT_RDMA_OBJ_SIZE(ib_qp, sroce_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_qp, sroce_qp_handle, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, sroce_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, sroce_ucontext, ibuc),
 };
