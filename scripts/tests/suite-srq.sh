@@ -4,14 +4,16 @@
 # timeout: 240
 # needs: sroce tests
 #
-# Shared receive queues: their rules, with and without loss, and the programs of
-# rdma-core and perftest that use them.
+# Completion queues; shared receive queues: their rules, with and without loss, and
+# the programs of rdma-core and perftest that use them.
 . "$(dirname "$0")/lib.sh"
 
 start_suite
 # shellcheck source=scripts/tests/programs.sh
 . "$(dirname "$0")/programs.sh"
 
+t_tap "CQ" 100 "$TEST_BIN/sroce_cq" -L 90 $DEV_A $DEV_B
+t_klog "CQ"
 t_tap "rules" 100 "$TEST_BIN/sroce_srq" -L 90 $DEV_A $DEV_B
 t_klog "rules"
 t_tap "rules, IPv6" 100 "$TEST_BIN/sroce_srq" -f 6 -L 90 -c order $DEV_A $DEV_B

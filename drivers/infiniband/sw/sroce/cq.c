@@ -94,6 +94,27 @@ static bool wakes(const struct sroce_cq *cq, const struct sroce_wc *wc, u32 n)
 	return false;
 }
 
+/* Are a few completions to wait for more of them, or for the timer? */
+static bool defers(struct sroce_cq *cq, const struct sroce_wc *wc, u32 n)
+{
+	struct sroce_cq_mod *m = cq->mod;
+	u32 i;
+
+	m->have += n;
+	for (i = 0; i < n && wc[i].status == IB_WC_SUCCESS; i++)
+		;
+	if (i < n || m->have >= m->count) {
+		m->have = 0;
+		return false;
+	}
+	if (!m->timing) {
+		m->timing = true;
+		hrtimer_start(&m->timer, us_to_ktime(m->period_us),
+			      HRTIMER_MODE_REL_SOFT);
+	}
+	return true;
+}
+
 /**
  * sroce_cq_post() - add completions to a CQ
  * @cq: the CQ
@@ -118,7 +139,8 @@ unsigned int sroce_cq_post(struct sroce_cq *cq, const struct sroce_wc *wc,
 		cq->overflowed = true;
 		todo |= SROCE_CQ_OVERFLOW;
 	}
-	if (cq->armed && wakes(cq, wc, done)) {
+	if (cq->armed && wakes(cq, wc, done) &&
+	    (likely(!cq->mod) || !defers(cq, wc, done))) {
 		cq->armed = 0;
 		todo |= SROCE_CQ_NOTIFY;
 	}
@@ -201,7 +223,10 @@ static int create_kernel(struct sroce_cq *cq, u32 cqe)
 /**
  * sroce_cq_create() - create a CQ (create_cq op)
  * @ibcq: the core's part, zeroed
- * @attr: wanted entries, 1 to SROCE_MAX_CQE; no flags are supported
+ * @attr: wanted entries, 1 to SROCE_MAX_CQE; no flags are supported.  The
+ *	vector is checked and means nothing: the handler runs on the CPU that
+ *	made the completion, whose caches have it, and what spreads packets over
+ *	the CPUs spreads handlers with them
  * @attrs: system call, NULL for a kernel user
  *
  * Context: Process, may sleep.
@@ -214,7 +239,8 @@ int sroce_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
-	if (attr->cqe < 1 || attr->cqe > SROCE_MAX_CQE)
+	if (attr->cqe < 1 || attr->cqe > SROCE_MAX_CQE ||
+	    attr->comp_vector >= (u32)ibcq->device->num_comp_vectors)
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
 	return attrs ? create_user(cq, attr->cqe, &attrs->driver_udata) :
@@ -237,6 +263,9 @@ int sroce_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	/* pairs with the release in sroce_cq_notify() */
 	while (atomic_read_acquire(&cq->holds))
 		usleep_range(10, 50);
+	if (cq->mod)
+		hrtimer_cancel(&cq->mod->timer);
+	kfree(cq->mod);
 	sroce_ring_destroy(&cq->ring);
 	kvfree(cq->kring);
 	return 0;
@@ -372,6 +401,71 @@ static u32 waiting_locked(const struct sroce_cq *cq)
 	if (cq->user)
 		return cq->ring.mask - sroce_ring_room(&cq->ring);
 	return cq->kprod - cq->kcons;
+}
+
+static enum hrtimer_restart mod_fired(struct hrtimer *timer)
+{
+	struct sroce_cq_mod *m = container_of(timer, struct sroce_cq_mod, timer);
+	struct sroce_cq *cq = m->cq;
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	m->timing = false;
+	due = m->have && cq->armed && waiting_locked(cq);
+	m->have = 0;
+	if (due)
+		cq->armed = 0;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (due && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	return HRTIMER_NORESTART;
+}
+
+static int create_mod(struct sroce_cq *cq)
+{
+	struct sroce_cq_mod *m = kzalloc_obj(*m);
+
+	if (!m)
+		return -ENOMEM;
+	m->cq = cq;
+	hrtimer_setup(&m->timer, mod_fired, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	spin_lock_irq(&cq->lock);
+	if (!cq->mod)
+		swap(cq->mod, m);
+	spin_unlock_irq(&cq->lock);
+	kfree(m);
+	return 0;
+}
+
+/**
+ * sroce_cq_modify() - moderate the completion handler (modify_cq op)
+ * @ibcq: the CQ
+ * @count: completions that make the handler due
+ * @period_us: how long fewer may wait, us; 0, or a @count below 2, ends moderation
+ *
+ * Only when the handler runs changes, not when completions can be polled.  Errors
+ * do not wait.
+ *
+ * Context: Process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int sroce_cq_modify(struct ib_cq *ibcq, u16 count, u16 period_us)
+{
+	struct sroce_cq *cq = to_sroce_cq(ibcq);
+	int err;
+
+	if (!READ_ONCE(cq->mod)) {
+		err = create_mod(cq);
+		if (err)
+			return err;
+	}
+	spin_lock_irq(&cq->lock);
+	cq->mod->count = period_us ? count : 0;
+	cq->mod->period_us = period_us;
+	spin_unlock_irq(&cq->lock);
+	return 0;
 }
 
 /**

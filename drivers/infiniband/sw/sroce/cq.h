@@ -11,6 +11,7 @@
 #define SROCE_CQ_H
 
 #include <linux/atomic.h>
+#include <linux/hrtimer.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
@@ -49,6 +50,24 @@ struct sroce_wc {
 };
 
 /**
+ * struct sroce_cq_mod - moderation of a CQ's handler
+ * @cq: the CQ
+ * @timer: runs the handler when completions do not
+ * @count: completions that make it due; 0: all of them do
+ * @period_us: how long fewer may wait, us
+ * @have: completions that wait
+ * @timing: @timer is armed
+ */
+struct sroce_cq_mod {
+	struct sroce_cq *cq;
+	struct hrtimer timer;
+	u16 count;
+	u16 period_us;
+	u32 have;
+	bool timing;
+};
+
+/**
  * struct sroce_cq - a completion queue
  * @ibcq: the core's part
  * @lock: protects everything below but @holds (irqsave)
@@ -57,6 +76,7 @@ struct sroce_wc {
  * @kmask: kernel CQ: slots - 1
  * @kprod: kernel CQ: free-running producer index
  * @kcons: kernel CQ: free-running consumer index
+ * @mod: moderation, NULL until it is asked for; its members are under @lock
  * @holds: handlers that are due or at work; atomic
  * @armed: 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
  * @overflowed: a completion was lost; every later post fails
@@ -71,6 +91,7 @@ struct sroce_cq {
 	u32 kmask;
 	u32 kprod;
 	u32 kcons;
+	struct sroce_cq_mod *mod;
 	atomic_t holds;
 	u8 armed;
 	bool overflowed;
@@ -108,6 +129,7 @@ int sroce_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int sroce_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata);
 int sroce_cq_resize(struct ib_cq *ibcq, unsigned int cqe,
 		    struct ib_udata *udata);
+int sroce_cq_modify(struct ib_cq *ibcq, u16 count, u16 period_us);
 int sroce_cq_poll(struct ib_cq *ibcq, int n, struct ib_wc *wc);
 int sroce_cq_peek(struct ib_cq *ibcq, int n);
 int sroce_cq_arm(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

@@ -74,6 +74,10 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_sge_rd = SROCE_MAX_SGE,
 		.max_cq = SROCE_MAX_CQ,
 		.max_cqe = SROCE_MAX_CQE,
+		.cq_caps = {
+			.max_cq_moderation_count = U16_MAX,
+			.max_cq_moderation_period = U16_MAX,
+		},
 		.max_srq = SROCE_MAX_SRQ,
 		.max_srq_wr = SROCE_MAX_SRQ_WR,
 		.max_srq_sge = SROCE_MAX_SGE,
@@ -287,6 +291,7 @@ static const struct ib_device_ops verbs_ops = {
 	.mmap = sroce_ring_mmap,
 	.mmap_free = sroce_ring_mmap_free,
 	.modify_ah = sroce_ah_modify,
+	.modify_cq = sroce_cq_modify,
 	.modify_qp = sroce_qpmod_modify,
 	.modify_srq = sroce_srq_modify,
 	.peek_cq = sroce_cq_peek,
@@ -327,7 +332,7 @@ void sroce_verbs_init(struct sroce_dev *dev)
 	strscpy(ib->node_desc, "sroce", sizeof(ib->node_desc));
 	ib->node_type = RDMA_NODE_IB_CA;
 	ib->phys_port_cnt = 1;
-	ib->num_comp_vectors = num_possible_cpus();
+	ib->num_comp_vectors = num_online_cpus();
 	addrconf_addr_eui48((u8 *)&ib->node_guid, dev->mac);
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
