@@ -169,6 +169,18 @@ static_assert(CONNECTED_WR_BYTES ==
 	      offsetofend(struct rxe_send_wr, wr.atomic));
 
 /*
+ * The provider's ibv_wr_set_inline_data() does not set the flag, and programs
+ * need not.  Nothing else that can be inline has a length and no pieces; the
+ * value of an ATOMIC WRITE is there anyway.
+ */
+static bool is_inline(const struct op_row *row, const struct rxe_send_wqe *u)
+{
+	return u->wr.send_flags & IB_SEND_INLINE ||
+	       row->op == SROCE_OP_ATOMIC_WRITE ||
+	       (!u->dma.num_sge && u->dma.length && row->inline_ok);
+}
+
+/*
  * Copy one slot of the shared ring.  User space may write it meanwhile: each
  * byte is read once, into memory it cannot reach, and only then looked at.
  */
@@ -204,9 +216,7 @@ static void snapshot(struct sroce_sq *sq, enum sroce_qp_type type,
 		w->length = u.dma.length;
 		return;
 	}
-	/* the provider leaves the value of an ATOMIC WRITE where inline data is */
-	if ((u.wr.send_flags & IB_SEND_INLINE) ||
-	    w->op == SROCE_OP_ATOMIC_WRITE) {
+	if (is_inline(row, &u)) {
 		if (!row->inline_ok || u.dma.length > sq->max_inline ||
 		    (w->op == SROCE_OP_ATOMIC_WRITE &&
 		     u.dma.length != sizeof(u64))) {
