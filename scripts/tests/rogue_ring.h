@@ -42,9 +42,12 @@ enum { SQ, RQ, SCQ, RCQ, RINGS };
 struct rogue {
 	struct pair p;
 	struct ring ring[RINGS];	/* of end a */
+	struct ibv_srq *srq;		/* whose ring is ring[RQ], or NULL */
 };
 
-static uint64_t doorbells, doorbells_heard;
+static bool rogue_shared;	/* make the queue pairs on an SRQ */
+
+static uint64_t doorbells, doorbells_heard, srq_resizes;
 
 /* ---- finding the rings ---- */
 
@@ -92,6 +95,16 @@ static void ring_of_cq(struct ibv_cq *cq, struct ring *r)
 		tl_die("the ring of a CQ");
 }
 
+/* An SRQ in place of the receive queue. */
+static void ring_of_srq(struct rogue *g)
+{
+	struct ibv_srq_init_attr init = { .attr = { 15, 4, 0 } };
+
+	g->srq = rogue_shared ? ibv_create_srq(dev_a.pd, &init) : NULL;
+	if (rogue_shared && (!g->srq || new_maps(&g->ring[RQ], 1) != 1))
+		tl_die("the ring of an SRQ");
+}
+
 static void rogue_make(struct rogue *g)
 {
 	struct ibv_qp_init_attr init = {
@@ -113,13 +126,17 @@ static void rogue_make(struct rogue *g)
 	ring_of_cq(e->rcq, &g->ring[RCQ]);
 	init.send_cq = e->scq;
 	init.recv_cq = e->rcq;
+	ring_of_srq(g);
+	init.srq = g->srq;
 	e->qp = ibv_create_qp(dev_a.pd, &init);
-	if (!e->qp || new_maps(two, 2) != 2)
+	i = new_maps(two, 2);
+	if (!e->qp || i != (g->srq ? 1 : 2))
 		tl_die("the rings of a queue pair");
 	/* a send slot is the larger one */
-	i = two[0].log2 < two[1].log2;
+	i = !g->srq && two[0].log2 < two[1].log2;
 	g->ring[SQ] = two[i];
-	g->ring[RQ] = two[!i];
+	if (!g->srq)
+		g->ring[RQ] = two[!i];
 	e->buf = mmap(NULL, BUF_SIZE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	e->mr = ibv_reg_mr(dev_a.pd, e->buf, BUF_SIZE, ACCESS_ALL);
@@ -139,6 +156,9 @@ static void rogue_drop(struct rogue *g)
 	struct ring scrap[MAX_SCRAP];
 
 	pair_drop(&g->p);
+	if (g->srq && ibv_destroy_srq(g->srq))
+		tl_die("destroy_srq");
+	g->srq = NULL;
 	known_n = 0;
 	new_maps(scrap, MAX_SCRAP);
 }
@@ -176,6 +196,31 @@ static void doorbell(struct rogue *g)
 	doorbells++;
 	if (write(dev_a.ctx->cmd_fd, &msg, sizeof(msg)) == sizeof(msg))
 		doorbells_heard++;
+}
+
+/* Resizes the SRQ behind the provider's back; the answer goes anywhere. */
+static void resize_srq(struct rogue *g, uint32_t wrs, uint64_t answer)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_modify_srq cmd;
+		uint64_t answer;
+	} msg = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_MODIFY_SRQ,
+			.in_words = sizeof(msg) / 4,
+		},
+		.cmd = {
+			.srq_handle = g->srq->handle,
+			.attr_mask = IBV_SRQ_MAX_WR | (wrs & IBV_SRQ_LIMIT),
+			.max_wr = wrs,
+			.srq_limit = wrs / 2,
+		},
+		.answer = answer,
+	};
+
+	if (write(dev_a.ctx->cmd_fd, &msg, sizeof(msg)) == sizeof(msg))
+		srq_resizes++;
 }
 
 static void put32(volatile uint8_t *w, size_t off, uint32_t v)

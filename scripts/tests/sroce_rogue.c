@@ -165,6 +165,21 @@ static void attack_receives(struct rogue *g)
 	swallow(g);
 }
 
+/* The same to an SRQ, its indices too, while it is resized. */
+static void attack_shared(struct rogue *g)
+{
+	struct ring *r = &g->ring[RQ];
+	static uint64_t answer[2];
+
+	attack_receives(g);
+	if (tl_chance(30))
+		*word(r, tl_chance(50) ? RING_PROD : RING_CONS) =
+			tl_chance(50) ? nasty() : r->mask + tl_rand_in(0, 2);
+	if (tl_chance(20))
+		resize_srq(g, tl_chance(70) ? tl_rand_in(1, 64) : nasty(),
+			   tl_chance(80) ? (uintptr_t)answer : tl_rand());
+}
+
 static struct rogue *race_target;
 static volatile bool race_stop;
 
@@ -243,6 +258,12 @@ static void recycle(struct rogue *g, bool *made)
 	rogue_make(g);
 }
 
+/* Receives only hurt when a message meets them. */
+static bool may_miss(void (*attack)(struct rogue *g))
+{
+	return attack == attack_receives || attack == attack_shared;
+}
+
 static void ring_attack(void (*attack)(struct rogue *g))
 {
 	static struct rogue g;
@@ -275,8 +296,9 @@ static void ring_attack(void (*attack)(struct rogue *g))
 	       rounds, fallen, shots);
 	printf("# %" PRIu64 " of %" PRIu64 " doorbells heard\n",
 	       doorbells_heard, doorbells);
+	printf("# %" PRIu64 " resizes of SRQs\n", srq_resizes);
 	/* an attack that never hits anything proves nothing */
-	if (!fallen && attack != attack_receives)
+	if (!fallen && !may_miss(attack))
 		_exit(5);
 	race_stop = true;
 	if (attack == attack_race)
@@ -463,6 +485,7 @@ static const struct {
 	{ "indices and headers", attack_indices, NULL },
 	{ "random bytes", attack_bytes, NULL },
 	{ "receives", attack_receives, NULL },
+	{ "shared receives", attack_shared, NULL },
 	{ "rewriting under the kernel's eyes", attack_race, NULL },
 	{ "munmap in use", NULL, unmap_in_use },
 	{ "mmap against destroy", NULL, map_race },
@@ -479,6 +502,7 @@ static void child(size_t i)
 	tl_open(&dev_a, dev_a.name, 4);
 	tl_open(&dev_b, dev_b.name, 4);
 	deadline_ns = tl_now_ns() + attack_seconds * 1000000000ull;
+	rogue_shared = attacks[i].ring == attack_shared;
 	if (attacks[i].ring)
 		ring_attack(attacks[i].ring);
 	else

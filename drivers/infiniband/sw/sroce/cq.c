@@ -109,7 +109,8 @@ static bool defers(struct sroce_cq *cq, const struct sroce_wc *wc, u32 n)
 	}
 	if (!m->timing) {
 		m->timing = true;
-		hrtimer_start(&m->timer, us_to_ktime(m->period_us),
+		hrtimer_start(&m->timer,
+			      ns_to_ktime((u64)m->period_us * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 	}
 	return true;
