@@ -269,8 +269,8 @@ enum sroce_rewind sroce_window_lost(struct sroce_window *w, u32 psn, u64 now_ns)
  * @now_ns: time, ns
  *
  * Acknowledges everything before @psn, gives back the transport retries, and
- * holds back all sending until sroce_window_rnr_expired(). Packets on their way can provoke more NAKs
- * meanwhile; those are ignored.
+ * holds back all sending until sroce_window_rnr_expired(). Packets on their way
+ * can provoke more NAKs meanwhile; those are ignored.
  *
  * Context: Caller serialises access to @w.
  * Return: SROCE_RW_RESEND: send again when the wait is over.
