@@ -33,6 +33,8 @@ static struct sroce_dcqcn_param plain_param(void)
 	p.byte_reset_64b = 0;
 	p.max_tgt_ratio = 0;
 	p.max_step_div = 0;
+	p.dce_tcp_g_q10 = 1020;
+	p.reduce_period_us = 4;
 	return p;
 }
 
@@ -347,12 +349,52 @@ static void hyper_test(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, cc.target_bytes_per_s,
 				target + i * 200 * MBPS);
 	}
-	/* Bounded by a share of the target */
-	p.max_step_div = 50;
-	target = cc.target_bytes_per_s;
+}
+
+struct scaled_case {
+	const char *name;
+	u64 target;
+	u32 time_stage;
+	u64 step;
+};
+
+static const struct scaled_case scaled_cases[] = {
+	{ "a quarter of it", 2500 * MBPS, 6, 20 * MBPS },
+	{ "a hundredth", 100 * MBPS, 6, 4 * MBPS },
+	{ "patient still", 100 * MBPS, 15, 4 * MBPS },
+	{ "first of hyper increase", 100 * MBPS, 16, 4 * MBPS },
+	{ "fourth", 100 * MBPS, 19, 16 * MBPS },
+	{ "no more than rp_hai_rate", 100 * MBPS, 1000, 200 * MBPS },
+	{ "no more than a share", 6400 * MBPS, 1000, 400 * MBPS },
+};
+
+static void scaled_desc(const struct scaled_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(scaled, scaled_cases, scaled_desc);
+
+/* Steps with the root of the rate, growing when no CNP comes */
+static void scaled_test(struct kunit *test)
+{
+	const struct scaled_case *c = test->param_value;
+	struct sroce_dcqcn_param p = plain_param();
+	struct sroce_dcqcn cc;
+	u64 step;
+
+	p.byte_reset_64b = 1024;
+	p.threshold = 5;
+	p.max_step_div = 16;
+	sroce_dcqcn_init(&cc, &p, START);
+	sroce_dcqcn_on_cnp(&cc, &p, START);
+	cc.target_bytes_per_s = c->target;
+	cc.time_stage = c->time_stage;
+	p.line_rate_kbps = 10000000;
 	sroce_dcqcn_on_sent(&cc, &p, 65536, START);
-	KUNIT_EXPECT_EQ(test, cc.target_bytes_per_s,
-			target + div_u64(target, 50));
+	step = cc.target_bytes_per_s - c->target;
+	KUNIT_EXPECT_GE(test, step, c->step - c->step / 500);
+	KUNIT_EXPECT_LE(test, step, c->step);
 }
 
 /* At the ceiling the limiter ends; the next CNP starts it anew */
@@ -639,6 +681,7 @@ static struct kunit_case dcqcn_cases[] = {
 	KUNIT_CASE(timer_stages_test),
 	KUNIT_CASE(byte_stages_test),
 	KUNIT_CASE(hyper_test),
+	KUNIT_CASE_PARAM(scaled_test, scaled_gen_params),
 	KUNIT_CASE(release_test),
 	KUNIT_CASE(idle_test),
 	KUNIT_CASE(application_limited_test),

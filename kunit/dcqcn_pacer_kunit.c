@@ -35,7 +35,7 @@ struct quantum_case {
 static const struct quantum_case quantum_cases[] = {
 	{ "unlimited", 0, 1100, 65536 },
 	{ "1 Mbit/s", MBPS, 1100, 2200 },
-	{ "1 Mbit/s, large packets", MBPS, 4200, 8400 },
+	{ "1 Mbit/s, large packets", MBPS, 4200, 5000 },
 	{ "1 Gbit/s", GBPS, 1100, 6250 },
 	{ "10 Gbit/s", 10 * GBPS, 1100, 62500 },
 	{ "11 Gbit/s", 11 * GBPS, 1100, 65536 },
@@ -301,6 +301,25 @@ static void knob_limits_test(struct kunit *test)
 						   SROCE_DCQCN_KNOBS), 0U);
 }
 
+/* The line takes along what scales with it, but nothing set by hand */
+static void knob_line_test(struct kunit *test)
+{
+	const enum sroce_dcqcn_knob_id line = SROCE_DCQCN_KNOB_LINE_RATE;
+	struct sroce_dcqcn_param p, want;
+
+	sroce_dcqcn_param_defaults(&p, 10000000);
+	sroce_dcqcn_param_defaults(&want, 100000000);
+	KUNIT_EXPECT_TRUE(test, sroce_dcqcn_knob_set(&p, line, 100000000));
+	KUNIT_EXPECT_MEMEQ(test, &p, &want, sizeof(p));
+	p.ai_rate_mbps = 77;
+	KUNIT_EXPECT_TRUE(test, sroce_dcqcn_knob_set(&p, line, 1000000));
+	sroce_dcqcn_param_defaults(&want, 1000000);
+	want.ai_rate_mbps = 77;
+	KUNIT_EXPECT_MEMEQ(test, &p, &want, sizeof(p));
+	KUNIT_EXPECT_FALSE(test, sroce_dcqcn_knob_set(&p, line, 1));
+	KUNIT_EXPECT_MEMEQ(test, &p, &want, sizeof(p));
+}
+
 static void knob_defaults_test(struct kunit *test)
 {
 	struct sroce_dcqcn_param p;
@@ -335,6 +354,7 @@ static struct kunit_case dcqcn_pacer_cases[] = {
 	KUNIT_CASE(knob_names_test),
 	KUNIT_CASE_PARAM(knob_limits_test, line_gen_params),
 	KUNIT_CASE(knob_defaults_test),
+	KUNIT_CASE(knob_line_test),
 	{}
 };
 

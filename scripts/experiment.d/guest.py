@@ -9,7 +9,11 @@ counters.  Nothing here spins: time passes only while everybody sleeps.
 
 Hosts are namespaces with one veth to a switch; switches are namespaces with a
 bridge.  A host's line rate and the path's delay are netem on its own veth; a
-switch port has htb with RED under it.
+switch port has htb with RED under it.  A spine-leaf network has routers in
+place of switches, with ECMP on the 5-tuple.
+
+Neighbours are permanent entries and IPv6 is off: RED drops what it cannot
+mark, and ARP among it would be counted as drops.
 """
 
 import json
@@ -34,8 +38,24 @@ def run(command, check=True):
     return done.stdout
 
 
+def number(host):
+    return 1 + list(SPEC["hosts"]).index(host)
+
+
 def address(host):
-    return "10.0.0.%d" % (1 + list(SPEC["hosts"]).index(host))
+    if SPEC["spines"]:
+        return "10.0.%d.2" % number(host)
+    return "10.0.0.%d" % number(host)
+
+
+def mac(n):
+    """Of host or router interface number n."""
+    return "02:00:00:00:%02x:%02x" % (n >> 8, n & 255)
+
+
+def quiet(ns):
+    run("ip netns exec %s sysctl -qw net.ipv6.conf.all.disable_ipv6=1 "
+        "net.ipv6.conf.default.disable_ipv6=1" % ns, check=False)
 
 
 def load():
@@ -68,6 +88,88 @@ def queue(ns, dev, port):
          port["kmin"] // 1000 + 1, port["pmax"], rate))
 
 
+def veth(one, dev, other, peer, macs):
+    run("ip link add %s netns %s mtu %d address %s type veth "
+        "peer name %s netns %s mtu %d address %s" %
+        (dev, one, MTU, mac(macs[0]), peer, other, MTU, mac(macs[1])))
+    run("ip -n %s link set %s up; ip -n %s link set %s up" %
+        (one, dev, other, peer))
+
+
+def neighbour(ns, dev, ip, n):
+    run("ip -n %s neigh replace %s lladdr %s dev %s nud permanent" %
+        (ns, ip, mac(n), dev))
+
+
+def host_side(host):
+    run("ip -n %s link set lo up" % host)
+    if not SPEC["whole_trains"]:
+        run("ip netns exec %s ethtool -K e0 tx-gso-list off" % host)
+    netem(host, "")
+
+
+def spine_leaf():
+    """Hosts at leaf routers, every leaf at every spine; /30 between routers."""
+    leaves = sorted(set(SPEC["hosts"].values()))
+    for router in leaves + SPEC["spines"]:
+        run("ip netns add " + router)
+        quiet(router)
+        run("ip netns exec %s sysctl -qw net.ipv4.ip_forward=1 "
+            "net.ipv4.fib_multipath_hash_policy=1" % router)
+        run("ip netns exec %s sysctl -qw net.ipv4.fib_multipath_hash_seed=%d" %
+            (router, 17 + (leaves + SPEC["spines"]).index(router)),
+            check=False)
+    for host, leaf in SPEC["hosts"].items():
+        n = number(host)
+        run("ip netns add " + host)
+        quiet(host)
+        veth(host, "e0", leaf, "p-" + host, (n, 256 + n))
+        run("ip -n %s addr add 10.0.%d.2/24 dev e0" % (host, n))
+        run("ip -n %s addr add 10.0.%d.1/24 dev p-%s" % (leaf, n, host))
+        run("ip -n %s route add default via 10.0.%d.1" % (host, n))
+        neighbour(host, "e0", "10.0.%d.1" % n, 256 + n)
+        neighbour(leaf, "p-" + host, "10.0.%d.2" % n, n)
+        host_side(host)
+    for i, leaf in enumerate(leaves):
+        hops = ""
+        for k, spine in enumerate(SPEC["spines"]):
+            n = i * len(SPEC["spines"]) + k
+            veth(leaf, "t-" + spine, spine, "t-" + leaf, (512 + n, 768 + n))
+            run("ip -n %s addr add 10.1.%d.1/30 dev t-%s" % (leaf, n, spine))
+            run("ip -n %s addr add 10.1.%d.2/30 dev t-%s" % (spine, n, leaf))
+            neighbour(leaf, "t-" + spine, "10.1.%d.2" % n, 768 + n)
+            neighbour(spine, "t-" + leaf, "10.1.%d.1" % n, 512 + n)
+            for host, at in SPEC["hosts"].items():
+                if at == leaf:
+                    run("ip -n %s route add 10.0.%d.0/24 via 10.1.%d.1" %
+                        (spine, number(host), n))
+            hops += " nexthop via 10.1.%d.2" % n
+        run("ip -n %s route add 10.0.0.0/16%s" % (leaf, hops))
+
+
+def switched():
+    for switch in SPEC["switches"]:
+        run("ip netns add " + switch)
+        quiet(switch)
+        run("ip -n %s link add br0 type bridge mcast_snooping 0; "
+            "ip -n %s link set br0 mtu %d up" % (switch, switch, MTU))
+    for host, switch in SPEC["hosts"].items():
+        run("ip netns add " + host)
+        quiet(host)
+        veth(host, "e0", switch, "p-" + host,
+             (number(host), 256 + number(host)))
+        run("ip -n %s link set p-%s master br0" % (switch, host))
+        run("ip -n %s addr add %s/24 dev e0" % (host, address(host)))
+        for other in SPEC["hosts"]:
+            if other != host:
+                neighbour(host, "e0", address(other), number(other))
+        host_side(host)
+    for i, (one, two) in enumerate(SPEC["trunks"]):
+        veth(one, "t-" + two, two, "t-" + one, (512 + i, 768 + i))
+        run("ip -n %s link set t-%s master br0; "
+            "ip -n %s link set t-%s master br0" % (one, two, two, one))
+
+
 def netem(host, more):
     run("ip netns exec %s tc qdisc replace dev e0 root netem limit 100000 "
         "delay %dus rate %dmbit %s" %
@@ -75,24 +177,10 @@ def netem(host, more):
 
 
 def build():
-    for switch in SPEC["switches"]:
-        run("ip netns add %s; ip -n %s link add br0 type bridge; "
-            "ip -n %s link set br0 mtu %d up" % (switch, switch, switch, MTU))
-    for host, switch in SPEC["hosts"].items():
-        run("ip netns add %s; ip link add e0 netns %s mtu %d type veth "
-            "peer name p-%s netns %s mtu %d" %
-            (host, host, MTU, host, switch, MTU))
-        run("ip -n %s link set p-%s master br0 up" % (switch, host))
-        run("ip -n %s addr add %s/24 dev e0; ip -n %s link set lo up; "
-            "ip -n %s link set e0 up" % (host, address(host), host, host))
-        if not SPEC["whole_trains"]:
-            run("ip netns exec %s ethtool -K e0 tx-gso-list off" % host)
-        netem(host, "")
-    for one, two in SPEC["trunks"]:
-        run("ip link add t-%s netns %s mtu %d type veth peer name t-%s "
-            "netns %s mtu %d" % (two, one, MTU, one, two, MTU))
-        run("ip -n %s link set t-%s master br0 up; "
-            "ip -n %s link set t-%s master br0 up" % (one, two, two, one))
+    if SPEC["spines"]:
+        spine_leaf()
+    else:
+        switched()
     for name, port in SPEC["ports"].items():
         queue(*name.split(":"), port)
     for line in SPEC["commands"]:
@@ -114,8 +202,10 @@ def devices():
     if SPEC["driver"] == "rxe":
         return
     for host in hosts:
-        knobs = dict(SPEC["knobs"])
-        knobs.setdefault("enable", 1 if SPEC["cc"] else 0)
+        # the line first: what was not set by hand follows it
+        knobs = {"line_rate": SPEC["line_mbit"] * 1000,
+                 "enable": 1 if SPEC["cc"] else 0}
+        knobs.update(SPEC["knobs"])
         for name, value in knobs.items():
             with open(CC % ("d_" + host, name), "w", encoding="ascii") as f:
                 f.write("%s\n" % value)
@@ -142,15 +232,16 @@ class Sampler(threading.Thread):
         self.over = False
 
     def look(self):
-        for name in SPEC["ports"]:
-            ns, dev = name.split(":")
-            text = run("ip netns exec %s tc -s -j qdisc show dev %s" %
-                       (ns, dev), check=False)
+        for ns in sorted({name.split(":")[0] for name in SPEC["ports"]}):
+            text = run("ip netns exec %s tc -s -j qdisc show" % ns,
+                       check=False)
+            now = time.monotonic_ns()
             for q in json.loads(text):
-                if q["kind"] in ("red", "bfifo"):
-                    self.rows.append([time.monotonic_ns(), name,
-                                      q["backlog"], q.get("marked", 0),
-                                      q.get("pdrop", q["drops"])])
+                name = "%s:%s" % (ns, q["dev"])
+                if name in SPEC["ports"] and q["kind"] in ("red", "bfifo"):
+                    self.rows.append([now, name, q["backlog"],
+                                      q.get("marked", 0), q["drops"],
+                                      q["bytes"]])
 
     def run(self):
         while not self.over:

@@ -16,7 +16,7 @@
  *   start    ms from the beginning (0)     stop   ms (the end)
  *   n        queue pairs like this (1)     mtu    path MTU (1024)
  *   tc, sl   traffic class, service level  label  flow label (0)
- *   limit    kbit/s, IB_QP_RATE_LIMIT      timeout  ACK timeout code (17)
+ *   limit    kbit/s, IB_QP_RATE_LIMIT      timeout  ACK timeout code (14)
  *   gap      us from a completion to the next message; the time of each
  *            message is written then
  *
@@ -332,7 +332,7 @@ static void add_flows(const char *text, int family)
 	};
 	int n = 1;
 
-	f.conn.timeout = 17;
+	f.conn.timeout = 14;
 	for (item = strtok_r(copy, ",", &save); item;
 	     item = strtok_r(NULL, ",", &save)) {
 		eq = strchr(item, '=');

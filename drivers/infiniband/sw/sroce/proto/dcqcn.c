@@ -12,6 +12,7 @@
 
 #include <linux/bits.h>
 #include <linux/limits.h>
+#include <linux/math.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/stddef.h>
@@ -29,8 +30,7 @@
  * Two limits are not in the paper (and off in ConnectX's set).  The target is
  * never left above max_tgt_ratio times the rate after a cut: flows that start
  * at ten times the bottleneck would return there from each fast recovery.  And
- * a stage adds at most 1/max_step_div of the target, so that many slow flows
- * do not add up to a step the switch cannot absorb.
+ * the steps scale with the root of the rate, see scaled_step().
  *
  * Scales and bounds: rates are bytes/s, below 2^40 (line_rate_kbps is a u32);
  * alpha is Q30, at most 2^30; reciprocals are Q32 ns per byte, below 2^63 for
@@ -54,8 +54,17 @@
 /* Quanta per second at full rate: 50 µs each */
 #define QUANTA_PER_S		20000
 
+/*
+ * Two packets leave together only if they are no longer than this: pairs of
+ * 4 KB from each of eight flows fill a queue of 1 Gbit/s beyond its Kmax.
+ */
+#define PAIR_MOST_BYTES		5000ULL
+
 /* Bounds the hyper step below 2^57 */
 #define STAGE_MAX		BIT(16)
+
+/* Scaled steps begin to grow after so many times rp_threshold timer stages */
+#define HYPER_AFTER		3
 
 /* Most timer stages one send may finish after fast recovery */
 #define STAGES_PER_SEND		16ULL
@@ -132,14 +141,14 @@ void sroce_dcqcn_param_defaults(struct sroce_dcqcn_param *p,
 		.byte_reset_64b = clamp(line_rate_kbps / 160, 512U, 16777215U),
 		.threshold = 5,
 		.ai_rate_mbps = max(line_mbps / 1000, 1U),
-		.hai_rate_mbps = max(line_mbps / 1000, 1U),
+		.hai_rate_mbps = max(line_mbps / 8000, 1U),
 		.max_rate_mbps = 0,
 		.min_dec_fac_pct = 50,
 		.min_rate_mbps = clamp(line_mbps / 20, 1U, floor_mbps),
 		.first_cnp_rate_mbps = 0,
-		.dce_tcp_g_q10 = 1020,
+		.dce_tcp_g_q10 = 1012,
 		.dce_tcp_rtt_us = 55,
-		.reduce_period_us = 4,
+		.reduce_period_us = 80,
 		.initial_alpha_q10 = 1023,
 		.gd_log2 = 11,
 		.max_tgt_ratio = 2,
@@ -182,11 +191,27 @@ static u32 *knob_place(struct sroce_dcqcn_param *p,
 	return (u32 *)((u8 *)p + sroce_dcqcn_knobs[id].offset);
 }
 
+/* Knobs that still have what their old line gave them follow the new one */
+static void set_line(struct sroce_dcqcn_param *p, u32 line_rate_kbps)
+{
+	struct sroce_dcqcn_param before, after;
+	enum sroce_dcqcn_knob_id id;
+
+	sroce_dcqcn_param_defaults(&before, p->line_rate_kbps);
+	sroce_dcqcn_param_defaults(&after, line_rate_kbps);
+	for (id = 0; id < SROCE_DCQCN_KNOBS; id++)
+		if (*knob_place(p, id) == *knob_place(&before, id))
+			*knob_place(p, id) = *knob_place(&after, id);
+}
+
 /**
  * sroce_dcqcn_knob_set() - change one knob
  * @p: parameters to change
  * @id: which knob
  * @value: new value, in the knob's unit
+ *
+ * The line rate takes along the knobs that scale with it, unless they were
+ * changed.
  *
  * Context: any.
  * Return: false, and nothing changed, when @value is outside the limits.
@@ -197,6 +222,8 @@ bool sroce_dcqcn_knob_set(struct sroce_dcqcn_param *p,
 	if (id >= SROCE_DCQCN_KNOBS || value < sroce_dcqcn_knobs[id].min ||
 	    value > sroce_dcqcn_knobs[id].max)
 		return false;
+	if (id == SROCE_DCQCN_KNOB_LINE_RATE)
+		set_line(p, value);
 	*knob_place(p, id) = value;
 	return true;
 }
@@ -306,24 +333,49 @@ static bool in_fast_recovery(const struct sroce_dcqcn *cc,
 	return max(cc->time_stage, cc->byte_stage) < p->threshold;
 }
 
+/* rate * sqrt(part / whole); part at most whole, below 2^40 */
+static u64 scaled_by_root(u64 rate, u64 part, u64 whole)
+{
+	u64 ratio_q44 = div64_u64(part << 22, whole) << 22;
+
+	return mul_u64_u64_shr(rate, int_sqrt64(ratio_q44), 22);
+}
+
+/*
+ * Steps that fit the rate.  The root lets a slow flow gain on a fast one, and
+ * lets many slow flows together add less than a queue absorbs.  When no CNP
+ * came for long there is room, and the steps grow.
+ */
+static u64 scaled_step(const struct sroce_dcqcn *cc,
+		       const struct sroce_dcqcn_param *p)
+{
+	u32 patience = p->threshold * HYPER_AFTER;
+	u64 target = cc->target_bytes_per_s;
+	u64 step, most;
+
+	step = scaled_by_root(p->ai_rate_mbps * BYTES_PER_S_PER_MBPS, target,
+			      max(ceiling(p), target));
+	if (cc->time_stage <= patience)
+		return step;
+	most = max(div_u64(target, p->max_step_div),
+		   p->hai_rate_mbps * BYTES_PER_S_PER_MBPS);
+	return max(step, min(step * (cc->time_stage - patience), most));
+}
+
 /* What the present stage adds to the target rate, bytes/s */
 static u64 stage_step(const struct sroce_dcqcn *cc,
 		      const struct sroce_dcqcn_param *p)
 {
 	u32 lo = min(cc->time_stage, cc->byte_stage);
-	u64 step = p->ai_rate_mbps * BYTES_PER_S_PER_MBPS;
-	u32 divisor = p->max_step_div;
-	u64 share;
 
 	if (in_fast_recovery(cc, p))
 		return 0;
+	if (p->max_step_div)
+		return scaled_step(cc, p);
 	if (lo > p->threshold)
-		step = p->hai_rate_mbps * BYTES_PER_S_PER_MBPS *
+		return p->hai_rate_mbps * BYTES_PER_S_PER_MBPS *
 		       (lo - p->threshold);
-	if (!divisor)
-		return step;
-	share = div_u64(cc->target_bytes_per_s, divisor);
-	return min(step, max(share, BYTES_PER_S_PER_MBPS));
+	return p->ai_rate_mbps * BYTES_PER_S_PER_MBPS;
 }
 
 /* One stage of the timer or of the byte counter has ended (CA17-46) */
@@ -636,8 +688,9 @@ void sroce_pacer_set_rate(struct sroce_pacer *p, u64 rate_bytes_per_s,
 	p->ns_per_byte_q32 = reciprocal_q32(rate_bytes_per_s);
 	/* In two steps: the rate may have 40 bits */
 	p->bytes_per_ns_q32 = div64_u64(rate_bytes_per_s << 24, NS_PER_S) << 8;
-	quantum = max(div_u64(rate_bytes_per_s, QUANTA_PER_S),
-		      2ULL * mtu_bytes);
+	quantum = max3(div_u64(rate_bytes_per_s, QUANTA_PER_S),
+		       min(2ULL * mtu_bytes, PAIR_MOST_BYTES),
+		       (u64)mtu_bytes);
 	p->quantum_bytes = min(quantum, SROCE_PACER_MAX_QUANTUM);
 	p->burst_ns = bytes_to_ns(p->quantum_bytes, p->ns_per_byte_q32);
 	if (p->next_ns > now_ns)

@@ -55,8 +55,8 @@
  * @gd_log2: rp_gd; a cut takes alpha_q10 / 2^gd of the rate
  * @max_tgt_ratio: rp_max_tgt_ratio (own); after a cut the target is at most
  *	that many times the rate, 0: no such limit
- * @max_step_div: rp_max_step_div (own); a stage adds at most that fraction of
- *	the target, 0: no such limit
+ * @max_step_div: rp_max_step_div (own); steps scale with the rate, and one of
+ *	hyper increase is at most that fraction of the target; 0: absolute steps
  * @cnp_interval_us: np_min_time_between_cnps; per QP, µs
  * @cnp_dscp: np_cnp_dscp; DSCP of a CNP
  * @cnp_prio_mode: np_cnp_prio_mode; 0: @cnp_prio is the CNP's priority,
