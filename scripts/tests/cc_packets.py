@@ -95,7 +95,7 @@ def check_paths(path):
         ports = [int(x) for x in re.findall(r'udp_sport (\d+)',
                                             handle.read())]
     ports = [p for p in ports if p]
-    say(len(ports) >= 500, "%d connected queue pairs" % len(ports))
+    say(len(ports) >= 1000, "%d connected queue pairs" % len(ports))
     say(all(0xC000 <= p <= 0xFFFF for p in ports),
         "source ports from 0xC000 to 0xFFFF, %d different" % len(set(ports)))
     # exceeded by chance once in a thousand

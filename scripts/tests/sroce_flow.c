@@ -17,6 +17,7 @@
  *   n        queue pairs like this (1)     mtu    path MTU (1024)
  *   tc, sl   traffic class, service level  label  flow label (0)
  *   limit    kbit/s, IB_QP_RATE_LIMIT      timeout  ACK timeout code (14)
+ *   agid     GID index of a (its first)    bgid   of b
  *   gap      us from a completion to the next message; the time of each
  *            message is written then
  *
@@ -301,6 +302,13 @@ static void set_number(struct flow *f, const char *k, uint64_t x)
 		tl_die("no such key: %s", k);
 }
 
+static void use_gid(struct node *n, int index)
+{
+	if (!n || ibv_query_gid(n->d.ctx, 1, index, &n->d.gid))
+		tl_die("no GID %d", index);
+	n->d.gid_index = index;
+}
+
 static void set_key(struct flow *f, const char *k, const char *v, int family)
 {
 	uint64_t x = strtoull(v, NULL, 0);
@@ -309,6 +317,10 @@ static void set_key(struct flow *f, const char *k, const char *v, int family)
 		f->a = node_of(v, family);
 	else if (!strcmp(k, "b"))
 		f->b = node_of(v, family);
+	else if (!strcmp(k, "agid"))
+		use_gid(f->a, x);
+	else if (!strcmp(k, "bgid"))
+		use_gid(f->b, x);
 	else if (!strcmp(k, "op"))
 		f->read = !strcmp(v, "read");
 	else if (!strcmp(k, "mtu"))

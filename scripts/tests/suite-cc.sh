@@ -96,6 +96,20 @@ knobs() {
 knobs
 verdict $? "knobs: limits, defaults, one device at a time"
 
+# what scales with the line follows it, but for what was set
+line_rate() {
+	local rc=0
+	cc $DEV_A rp_hai_rate 7
+	cc $DEV_A line_rate 100000000 || rc=1
+	[ "$(cc $DEV_A rp_ai_rate) $(cc $DEV_A rp_hai_rate)" = "100 7" ] || rc=1
+	cc $DEV_A line_rate 10000000 || rc=1
+	[ "$(cc $DEV_A rp_ai_rate) $(cc $DEV_A rp_hai_rate)" = "10 7" ] || rc=1
+	cc $DEV_A rp_hai_rate 1
+	return $rc
+}
+line_rate
+verdict $? "knobs: steps follow line_rate"
+
 # ---- marking
 
 wire() {
@@ -147,7 +161,7 @@ in_a tc qdisc del dev va root
 
 # READ responses come from b, which is told to slow down
 zero
-flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,op=read,mtu=4096,stop=1300" &
+flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,op=read,mtu=4096,stop=4000" &
 flow_pid=$!
 # the lowest rate of a QP seen while it runs; how soon it starts is the host's affair
 rate=
@@ -187,13 +201,93 @@ flow -t 2000 -i 100 -o /tmp/limit.json \
 bytes=$(sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' /tmp/limit.json)
 between 150000 "${bytes:-0}" 480000 "2 Mbit/s for 2 s: payload bytes"
 
+# ---- classes
+
+# default_roce_tos: what rdma_cm gives a connection whose program asked for nothing
+DEFAULTS=/sys/kernel/config/rdma_cm/$DEV_A
+mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+roce_tos() {
+	local pid
+	in_b timeout 20 rping -s -a 0.0.0.0 -p 19000 -C 5 >/dev/null 2>&1 &
+	pid=$!
+	for _ in $(seq 50); do
+		rdma resource show cm_id 2>/dev/null | grep -q LISTEN && break
+		sleep 0.1
+	done
+	in_a timeout 20 rping -c -a $V4_B -p 19000 -C 5 >/dev/null
+	wait $pid
+}
+if mkdir -p "$DEFAULTS" 2>/dev/null && [ -e "$DEFAULTS/ports/1/default_roce_tos" ]; then
+	echo 104 >"$DEFAULTS/ports/1/default_roce_tos"
+	capture /tmp/tos.pcap roce_tos
+	echo 0 >"$DEFAULTS/ports/1/default_roce_tos"
+	rmdir "$DEFAULTS"
+	seen=$(tshark -r /tmp/tos.pcap -T fields -e ip.dsfield -Y "ip.src == $V4_A &&
+		infiniband.bth.destqp != 1" 2>/dev/null | sort | uniq -c | tr -s ' \n' ' ')
+	note "traffic classes of rping's packets: $seen"
+	[[ $seen =~ ^\ [0-9]+\ 0x6a\ $ ]]
+	verdict $? "rdma_cm's default_roce_tos: DSCP 26, ECT(0)"
+else
+	skip "rdma_cm's default_roce_tos" "no configfs here"
+fi
+
+# the SL is the packet's priority, that the PCP of a VLAN; CNPs have their own
+vlan() {
+	ip_ns "$1" link add link "$2" name "$2.7" type vlan id 7 \
+		egress-qos-map 3:3 6:6 && ip_ns "$1" link set "$2.7" up &&
+		ip_ns "$1" addr add "$3/24" dev "$2.7"
+}
+vlan_gid() {
+	local i
+	for i in $(seq 0 15); do
+		grep -q "$2" "/sys/class/infiniband/$1/ports/1/gids/$i" 2>/dev/null &&
+			echo "$i" && return
+	done
+}
+modprobe -q 8021q
+if vlan "$NS_A" va 10.78.0.1 && vlan "$NS_B" vb 10.78.0.2; then
+	ip_ns "$NS_A" neigh replace 10.78.0.2 lladdr "$(mac "$NS_B" vb)" dev va.7 \
+		nud permanent
+	ip_ns "$NS_B" neigh replace 10.78.0.1 lladdr "$(mac "$NS_A" va)" dev vb.7 \
+		nud permanent
+	for _ in $(seq 30); do
+		a=$(vlan_gid $DEV_A 0a4e:0001) b=$(vlan_gid $DEV_B 0a4e:0002)
+		[ -n "$a" ] && [ -n "$b" ] && break
+		sleep 0.1
+	done
+	mark_at_a loss 100% ecn
+	in_b tcpdump -c 20000 -i vb -s 128 -w /tmp/vlan.pcap -U 'vlan 7 and udp port 4791' \
+		2>/dev/null &
+	dump=$!
+	sleep 1
+	t_case "data over a VLAN, SL 3" 60 "$TEST_BIN/sroce_flow" -t 300 -i 100 \
+		"a=$DEV_A,b=$DEV_B,sl=3,agid=$a,bgid=$b"
+	sleep 0.5
+	kill $dump
+	wait $dump 2>/dev/null
+	in_a tc qdisc del dev va root
+	tshark -r /tmp/vlan.pcap -T fields -e ip.src -e infiniband.bth.opcode \
+		-e vlan.priority 2>/dev/null | sort | uniq -c >/tmp/vlan.txt
+	sed 's/^/# /' /tmp/vlan.txt
+	n=$(awk '$2 == "10.78.0.1" && $4 != 3' /tmp/vlan.txt | wc -l)
+	grep -q '10.78.0.1' /tmp/vlan.txt && [ "$n" = 0 ]
+	verdict $? "data of SL 3 has PCP 3"
+	n=$(awk '$3 == 129 && $4 != 6' /tmp/vlan.txt | wc -l)
+	awk '$3 == 129' /tmp/vlan.txt | grep -q . && [ "$n" = 0 ]
+	verdict $? "CNPs have PCP 6"
+	ip_ns "$NS_A" link del va.7
+	ip_ns "$NS_B" link del vb.7
+else
+	skip "PCP" "no VLANs here"
+fi
+
 # ---- many queue pairs
 
-flow -t 4000 -i 1000 "a=$DEV_A,b=$DEV_B,n=500,size=8,gap=3000000" &
-for _ in $(seq 100); do
+flow -t 6000 -i 1000 "a=$DEV_A,b=$DEV_B,n=1000,size=8,gap=5000000" &
+for _ in $(seq 200); do
 	sleep 0.3
 	rdma -dd resource show qp link $DEV_A >/tmp/qps.txt
-	[ "$(grep -c RTS /tmp/qps.txt)" -ge 500 ] && break
+	[ "$(grep -c RTS /tmp/qps.txt)" -ge 1000 ] && break
 done
 wait
 t_tap "entropy" 30 python3 "$HERE/cc_packets.py" paths /tmp/qps.txt
