@@ -73,6 +73,8 @@ def load():
 def queue(ns, dev, port):
     """The queue of a switch port: htb for the rate, RED for the marks."""
     rate = "%dmbit" % port["mbit"]
+    # red: of its EWMA while the queue is empty; at most 32 bits of bytes/s
+    limit = "%dmbit" % min(port["mbit"], 30000)
     burst = max(8000, port["mbit"] * 2)
     tc = "ip netns exec %s tc " % ns
     run(tc + "qdisc replace dev %s root handle 1: htb default 10" % dev)
@@ -85,7 +87,7 @@ def queue(ns, dev, port):
     run(tc + "qdisc add dev %s parent 1:10 handle 10: red limit %d min %d "
         "max %d avpkt 1000 burst %d probability %s bandwidth %s ecn" %
         (dev, port["limit"], port["kmin"], port["kmax"],
-         port["kmin"] // 1000 + 1, port["pmax"], rate))
+         port["kmin"] // 1000 + 1, port["pmax"], limit))
 
 
 def veth(one, dev, other, peer, macs):
