@@ -9,6 +9,7 @@
 #include "proto/access.c"
 #include "proto/aeth.c"
 #include "proto/dcqcn.c"
+#include "proto/dcqcn_param.c"
 #include "proto/hdr.c"
 #include "proto/icrc.c"
 #include "proto/opcode.c"
