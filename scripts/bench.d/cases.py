@@ -96,6 +96,7 @@ KNOBS = {
     "no hook": {"hook": "N"},
     "no ACK coalescing": {"coalesce_acks": "N"},
     "no inline doorbell": {"inline_doorbell": "N"},
+    "no congestion control": {"cc_params/enable": "N"},
 }
 PERFTEST = [     # name, unit, program, arguments
     ("pt-write-64k", MB, "ib_write_bw", ["-s", "65536"]),
