@@ -3,6 +3,7 @@
 
 import math
 import os
+import textwrap
 from html import escape
 
 import cases as C
@@ -18,7 +19,9 @@ class Canvas:
         self.width, self.height = width, height
         self.parts = []
         self.text(width / 2, 20, title, size=14, anchor="middle")
-        self.text(10, height - 8, note, size=9, colour="#666")
+        # the machine, in lines of what fits
+        for i, line in enumerate(reversed(textwrap.wrap(note, width / 5.2))):
+            self.text(10, height - 6 - 11 * i, line, size=9, colour="#666")
 
     def text(self, x, y, text, size=11, anchor="start", colour="#222"):
         self.parts.append(
@@ -62,14 +65,14 @@ def bars(path, title, note, names, rows, marks=None):
     """Horizontal groups: rows is [(label, [value or None per name])]."""
     left, right, line = 190, 60, 14
     group = line * len(names) + 8
-    height = 60 + group * len(rows) + 40
+    height = 60 + group * len(rows) + 60
     c = Canvas(820, height, title, note)
     top = max([v for _, vs in rows for v in vs if v] + [1e-9]) * 1.05
     scale = (c.width - left - right) / top
     for t in ticks(top):
         x = left + t * scale
-        c.line([(x, 50), (x, height - 40)])
-        c.text(x, height - 26, f"{t:g}", size=9, anchor="middle")
+        c.line([(x, 50), (x, height - 60)])
+        c.text(x, height - 48, f"{t:g}", size=9, anchor="middle")
     for r, (label, values) in enumerate(rows):
         y = 54 + r * group
         c.text(left - 6, y + group / 2, label, anchor="end")
@@ -90,8 +93,8 @@ def bars(path, title, note, names, rows, marks=None):
 
 def curves(path, title, note, labels, series):
     """Lines over the labels: series is [(name, [value or None])]."""
-    left, bottom = 70, 60
-    c = Canvas(640, 380, title, note)
+    left, bottom = 70, 80
+    c = Canvas(640, 400, title, note)
     top = max([v for _, vs in series for v in vs if v] + [1e-9]) * 1.1
     step = (c.width - left - 40) / max(1, len(labels) - 1)
     scale = (c.height - bottom - 50) / top

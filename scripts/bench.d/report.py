@@ -189,9 +189,16 @@ def mixed(t):
     return rows
 
 
+def host_cpu():
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
+        model = re.search(r"^model name\s*: (.*)", f.read(), re.M)
+    return {"cpus": os.cpu_count(), "cpu": model.group(1) if model else "?"}
+
+
 def collect(got, wanted):
     t = Table(got)
     data = {
+        "host": host_cpu(),
         "machines": {k.split("/")[0]: v for k, v in got.items()
                      if k.endswith("/machine")},
         "cases": {c.name: case_data(t, c) for c in C.CASES
@@ -401,8 +408,11 @@ def yard_text(data):
 
 
 def machine_text(data):
-    return ["; ".join(f"{k}: Linux {m['kernel']}, {m['cpus']} CPUs, {m['cpu']}"
-                      for k, m in data["machines"].items())]
+    """One line for the host, one for each machine."""
+    host = data["host"]
+    return [f"host: {host['cpus']} CPUs, {host['cpu']}"] + [
+        f"{k}: Linux {m['kernel']}, {m['cpus']} CPUs, {m['cpu']}"
+        for k, m in data["machines"].items()]
 
 
 # ---- files ------------------------------------------------------------------
@@ -430,7 +440,7 @@ def write(src, data, body, publish):
                   encoding="utf-8") as f:
             json.dump(data, f, indent=1)
             f.write("\n")
-        plot.draw_all(directory, data, " ".join(machine_text(data)))
+        plot.draw_all(directory, data, "; ".join(machine_text(data)))
     if publish:
         write_doc(os.path.join(src, "Documentation", "performance.rst"),
                   "\n".join(machine_text(data)) + "\n" + body)
