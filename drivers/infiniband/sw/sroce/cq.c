@@ -150,6 +150,26 @@ unsigned int sroce_cq_post(struct sroce_cq *cq, const struct sroce_wc *wc,
 }
 
 /**
+ * sroce_cq_waiting() - has the user completions to look at
+ * @cq: the CQ
+ *
+ * Context: Any; takes the CQ lock.
+ * Return: true for a user CQ that is not empty, as far as its user tells.
+ */
+bool sroce_cq_waiting(struct sroce_cq *cq)
+{
+	unsigned long flags;
+	bool waiting;
+
+	if (!cq->user)
+		return false;
+	spin_lock_irqsave(&cq->lock, flags);
+	waiting = sroce_ring_room(&cq->ring) != cq->ring.mask;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return waiting;
+}
+
+/**
  * sroce_cq_notify() - run the completion handler
  * @cq: the CQ, held by sroce_cq_hold(), which ends here
  *

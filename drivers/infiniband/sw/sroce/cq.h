@@ -121,6 +121,7 @@ static inline void sroce_cq_hold(struct sroce_cq *cq)
 	atomic_inc(&cq->holds);
 }
 
+bool sroce_cq_waiting(struct sroce_cq *cq);
 void sroce_cq_notify(struct sroce_cq *cq);
 void sroce_cq_overflow_event(struct sroce_cq *cq);
 

@@ -17,9 +17,20 @@
 #define KNOB_BYTES_MIN	SZ_8K
 #define KNOB_BYTES_MAX	SZ_256M
 
+/* A request that waits longer than this would be noticed, µs. */
+#define KNOB_WAIT_MAX	1000
+
 static struct dentry *debugfs_root;
 
-static int bytes_get(void *data, u64 *val)
+static int wait_set(void *data, u64 val)
+{
+	if (val > KNOB_WAIT_MAX)
+		return -EINVAL;
+	WRITE_ONCE(*(u32 *)data, val);
+	return 0;
+}
+
+static int number_get(void *data, u64 *val)
 {
 	*val = READ_ONCE(*(u32 *)data);
 	return 0;
@@ -32,7 +43,8 @@ static int bytes_set(void *data, u64 val)
 	WRITE_ONCE(*(u32 *)data, val);
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(bytes_fops, bytes_get, bytes_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(bytes_fops, number_get, bytes_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(wait_fops, number_get, wait_set, "%llu\n");
 
 /* The device a knob's number belongs to: the numbers lie in a row in it. */
 static struct sroce_dev *knob_dev(u8 *id)
@@ -106,6 +118,9 @@ void sroce_debugfs_publish(struct sroce_dev *dev)
 	debugfs_create_bool("hook", 0644, dir, &k->hook);
 	debugfs_create_bool("coalesce_acks", 0644, dir, &k->coalesce_acks);
 	debugfs_create_bool("inline_doorbell", 0644, dir, &k->inline_doorbell);
+	debugfs_create_bool("packs", 0644, dir, &k->packs);
+	debugfs_create_file_unsafe("doorbell_us", 0644, dir, &k->doorbell_us,
+				   &wait_fops);
 	debugfs_create_file_unsafe("window_bytes", 0644, dir, &k->window_bytes,
 				   &bytes_fops);
 	debugfs_create_file_unsafe("inflight_bytes", 0644, dir,

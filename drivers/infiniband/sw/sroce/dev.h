@@ -58,6 +58,10 @@ struct sroce_qp;
  *	packet that asks for it
  * @inline_doorbell: run the requester in the caller of post_send; false leaves
  *	it to the BH work item
+ * @packs: send runs of small frames as one UDP GSO skb to peers that showed they
+ *	take whole trains
+ * @doorbell_us: how long small requests wait for more of them, where the
+ *	program has completions to look at anyway, µs; 0: not at all
  * @window_bytes: most bytes a QP keeps unacknowledged
  * @inflight_bytes: most bytes a QP keeps in qdisc and device
  */
@@ -66,6 +70,8 @@ struct sroce_knobs {
 	bool hook;
 	bool coalesce_acks;
 	bool inline_doorbell;
+	bool packs;
+	u32 doorbell_us;
 	u32 window_bytes;
 	u32 inflight_bytes;
 };

@@ -49,6 +49,9 @@
 #define DEF_WINDOW_BYTES	(512 * SZ_1K)
 #define DEF_INFLIGHT_BYTES	(400 * SZ_1K)
 
+/* A fraction of what a message and its ACK take through the stack. */
+#define DEF_DOORBELL_US		30
+
 static DEFINE_MUTEX(link_mutex);
 static DEFINE_MUTEX(list_mutex);
 static LIST_HEAD(devices);
@@ -127,6 +130,8 @@ static struct sroce_dev *dev_alloc(struct net_device *ndev)
 		.hook = true,
 		.coalesce_acks = true,
 		.inline_doorbell = true,
+		.packs = true,
+		.doorbell_us = DEF_DOORBELL_US,
 		.window_bytes = DEF_WINDOW_BYTES,
 		.inflight_bytes = DEF_INFLIGHT_BYTES,
 	};

@@ -461,7 +461,7 @@ int sroce_qp_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (sroce_qpstate_flushes_sq(state))
 		sroce_sched_err_after(qp, 0);
 	else
-		sroce_sched_kick_tx(qp);
+		sroce_sched_doorbell(qp);
 	return err;
 }
 

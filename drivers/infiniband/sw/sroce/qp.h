@@ -96,6 +96,7 @@ struct sroce_cc {
  * @rd_psn: PSN @rd_sgl stands at, valid while @rd_sgl.dev is set
  * @hold_ns: nothing is sent before this; 0 when nothing holds
  * @tail_ns: an ACK is asked for again then; 0 when the last packet asked
+ * @batch_ns: posted requests wait for more of them until then; 0: none do
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
  * @cc: how fast requests may leave
  * @batch: completions for the send CQ
@@ -119,6 +120,7 @@ struct sroce_tx {
 	u32 rd_psn;
 	u64 hold_ns;
 	u64 tail_ns;
+	u64 batch_ns;
 	u64 timer_ns;
 	struct sroce_cc cc;
 	struct sroce_wc_batch batch;
@@ -176,6 +178,7 @@ struct sroce_rsp {
  * @nak_psn: its PSN
  * @fatal_after_nak: the QP goes to ERR behind the NAK
  * @comm_est: COMM_EST was raised
+ * @shows: ACKs still to be sent as a train, to show that trains pass
  * @wr_va: next byte of the current WRITE
  * @wr_rkey: its key
  * @wr_left: bytes of it still to come
@@ -212,6 +215,7 @@ struct sroce_rx {
 	bool nak_due;
 	bool fatal_after_nak;
 	bool comm_est;
+	u8 shows;
 	bool rwqe_held;
 	u32 nak_psn;
 	u32 wr_rkey;

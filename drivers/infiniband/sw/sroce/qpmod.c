@@ -23,6 +23,9 @@
 #define WINDOW_PSNS_MIN	256
 #define WINDOW_PSNS_MAX	2048
 
+/* ACKs of a new connection that show the peer a train; some may get lost. */
+#define SHOW_ACKS	4
+
 static int check_mtu(const struct sroce_qp *qp, enum ib_mtu mtu)
 {
 	struct ib_port_attr port;
@@ -210,6 +213,7 @@ static void apply_rx(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 		qp->rx.epsn = a->rq_psn;
 		qp->rx.msn = 0;
 		qp->rx.prev_opcode = SROCE_OPCODE_NONE;
+		qp->rx.shows = SHOW_ACKS;
 		sroce_cc_start(qp, &qp->rx.cc);
 	}
 	if (mask & IB_QP_QKEY) {
@@ -296,6 +300,7 @@ static void reset(struct sroce_qp *qp)
 	tx->probe = false;
 	tx->tail_probe = false;
 	tx->tail_ns = 0;
+	tx->batch_ns = 0;
 	tx->rd_out = 0;
 	tx->since_ackreq = 0;
 	tx->hold_ns = 0;

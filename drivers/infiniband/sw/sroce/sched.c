@@ -190,6 +190,8 @@ static void arm_timer(struct sroce_qp *qp)
 			when = min(when, tx->hold_ns);
 		if (tx->tail_ns)
 			when = min(when, tx->tail_ns);
+		if (tx->batch_ns)
+			when = min(when, tx->batch_ns);
 		if (tx->cc.pace_ns)
 			when = min(when, tx->cc.pace_ns);
 	}
@@ -239,8 +241,10 @@ void sroce_sched_tx_end(struct sroce_qp *qp)
 	do {
 		again = false;
 		if (test_and_clear_bit(SROCE_EV_TX, &qp->events) &&
-		    likely(!READ_ONCE(qp->dead)))
+		    likely(!READ_ONCE(qp->dead))) {
+			tx->batch_ns = 0;
 			again = run_tx(qp);
+		}
 		flush_batch(qp, qp->scq, &tx->batch, SROCE_EV_SCQ_OVERFLOW);
 		notify = tx->batch.notify;
 		tx->batch.notify = false;
@@ -320,6 +324,39 @@ void sroce_sched_kick_tx(struct sroce_qp *qp)
 	if (spin_trylock(&qp->tx.lock))
 		sroce_sched_tx_end(qp);
 	local_bh_enable();
+}
+
+/**
+ * sroce_sched_doorbell() - requests were posted
+ * @qp: the QP
+ *
+ * They go out here and now, unless waiting for more costs the program nothing:
+ * it has completions to look at, and the requests are small, so that walking
+ * the stack is most of what they cost.  A program in a hurry polls first, and
+ * never waits.
+ *
+ * Context: Any.
+ */
+void sroce_sched_doorbell(struct sroce_qp *qp)
+{
+	u32 wait_us = READ_ONCE(qp->dev->knobs.doorbell_us);
+	struct sroce_tx *tx = &qp->tx;
+	bool waits = false;
+
+	if (wait_us && sroce_wq_batchable(&tx->sq) &&
+	    sroce_cq_waiting(qp->scq)) {
+		local_bh_disable();
+		if (spin_trylock(&tx->lock)) {
+			if (!tx->batch_ns)
+				tx->batch_ns = ktime_get_ns() +
+					       (u64)wait_us * NSEC_PER_USEC;
+			sroce_sched_tx_end(qp);
+			waits = true;
+		}
+		local_bh_enable();
+	}
+	if (!waits)
+		sroce_sched_kick_tx(qp);
 }
 
 /**
