@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 240
+# timeout: 300
 # needs: sroce tests
 #
 # Every switch of a device in its other position, and the netdev's segmentation
@@ -65,6 +65,45 @@ knob inflight_bytes 16384
 verify "small windows" 60 -m 4096 -M 60000 -n 40 -t 8 -s 26
 knob window_bytes 524288
 knob inflight_bytes 409600
+
+packs() { counter $DEV_A sent_packs; }
+
+settle
+before=$(packs)
+verify "runs of small packets" 60 -o write -m 256 -M 30000 -n 40 -t 8 -s 31
+settle
+holds "they leave as packs" [ "$(packs)" -gt "$before" ]
+knob packs 0
+settle
+before=$(packs)
+verify "packs off" 60 -o write -m 256 -M 30000 -n 40 -t 8 -s 32
+settle
+holds "no packs then" [ "$(packs)" -eq "$before" ]
+knob packs 1
+
+knob doorbell_us 0
+verify "each doorbell at once" 60 -M 900 -n 200 -t 8 -s 33
+knob doorbell_us 1000
+verify "small requests wait for more, 1 ms" 60 -M 900 -n 200 -t 8 -s 34
+knob doorbell_us 30
+(echo 1001 >/sys/kernel/debug/sroce/$DEV_A/doorbell_us) 2>/dev/null &&
+	not_ok "doorbell_us takes 1001"
+holds "a wait too long is refused" [ "$(cat /sys/kernel/debug/sroce/$DEV_A/doorbell_us)" -eq 30 ]
+
+# B's ACKs come whole, so A packs, and its netdev has the stack split and sum up
+for f in tx-gso-list tx-udp-segmentation tx; do
+	in_a ethtool -K va $f off >/dev/null 2>&1
+done
+settle
+before=$(packs) trains=$(counter $DEV_B rcvd_trains)
+verify "packs split on their way" 60 -o write -m 256 -M 30000 -n 40 -t 8 -s 35 -1
+settle
+holds "they were packs when they left" [ "$(packs)" -gt "$before" ]
+holds "and none arrived whole" [ "$(counter $DEV_B rcvd_trains)" -eq "$trains" ]
+holds "each with its ICRC" [ "$(counter $DEV_B rx_icrc_encapsulated)" -eq 0 ]
+for f in tx-gso-list tx-udp-segmentation tx; do
+	in_a ethtool -K va $f on >/dev/null 2>&1
+done
 
 for bad in x -1 1e3 99999999999999999999; do
 	(echo "$bad" >/sys/kernel/debug/sroce/$DEV_A/window_bytes) 2>/dev/null &&

@@ -239,7 +239,7 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 {
 	u32 at = r->next << qp->pmtu_shift;
 	struct sroce_src src = {};
-	u32 n;
+	u32 n, bytes;
 
 	if (r->length) {
 		src.mr = sroce_mr_use_remote(&run->hold, qp->dev, &qp->who,
@@ -261,9 +261,11 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 
 		n = min(qp->pmtu, r->length - at);
 		src.va = r->va + at;
-		if (sroce_train_full(&run->train,
-				     sroce_frame_bytes(SROCE_MAX_HDR_BYTES,
-						       n))) {
+		bytes = sroce_frame_bytes(sroce_opcode_info(h.opcode)->hdr_bytes,
+					  n);
+		if (sroce_train_full(&run->train, bytes) ||
+		    (r->next == 1 && r->npsn > SROCE_PACK_RUN &&
+		     sroce_train_splits(&run->train, bytes))) {
 			flush(qp, run);
 			if (sroce_sched_rx_blocked(qp) || !get_budget(qp, run))
 				break;
@@ -297,6 +299,23 @@ static bool send_single(struct sroce_qp *qp, struct run *run,
 	return true;
 }
 
+/*
+ * The first ACKs of a connection go out twice in one train.  A peer that gets it
+ * whole knows that trains pass, and packs its small frames; for any other it is
+ * an ACK seen twice.
+ */
+static bool shows_train(struct sroce_qp *qp, const struct run *run)
+{
+	struct sroce_rx *rx = &qp->rx;
+
+	if (likely(!rx->shows) || run->train.frames || rx->nak_sent ||
+	    !READ_ONCE(qp->dev->knobs.packs) ||
+	    !READ_ONCE(qp->dev->knobs.trains))
+		return false;
+	rx->shows--;
+	return true;
+}
+
 /* The ACK or NAK behind all answers. */
 static void send_aeth(struct sroce_qp *qp, struct run *run)
 {
@@ -317,7 +336,9 @@ static void send_aeth(struct sroce_qp *qp, struct run *run)
 	}
 	rx->ack_due = false;
 	rx->nak_due = false;
-	if (add_response(qp, run, &h, &src, 0))
+	run->train.no_pack = shows_train(qp, run);
+	if (add_response(qp, run, &h, &src, 0) ||
+	    (run->train.no_pack && add_response(qp, run, &h, &src, 0)))
 		sroce_stat_inc(qp->dev, SEND_ERR);
 }
 

@@ -57,11 +57,11 @@ static int copy_payload(u8 *dst, const struct sroce_src *src, u32 bytes)
 }
 
 /*
- * CRC over a frame whose L3 and UDP length fields may belong to a whole train:
- * what is covered are the lengths the frame has on the wire.
+ * CRC over a frame that may share its L3 and UDP headers with a whole train:
+ * what is covered are the lengths and the IP ID the frame has on the wire.
  */
-static u32 frame_icrc(enum sroce_l3 l3, const void *l3hdr, const u8 *bth,
-		      u32 bytes)
+static u32 frame_icrc(enum sroce_l3 l3, const void *l3hdr, u16 id,
+		      const u8 *bth, u32 bytes)
 {
 	const u32 l3_bytes = l3 == SROCE_L3_IPV6 ? sizeof(struct ipv6hdr) :
 						   sizeof(struct iphdr);
@@ -73,11 +73,14 @@ static u32 frame_icrc(enum sroce_l3 l3, const void *l3hdr, const u8 *bth,
 	n = sroce_icrc_pseudo(pseudo, l3, l3hdr, l3hdr + l3_bytes, bth);
 	uh = (struct udphdr *)(pseudo + l3_bytes);
 	uh->len = htons(sizeof(*uh) + bytes);
-	if (l3 == SROCE_L3_IPV6)
+	if (l3 == SROCE_L3_IPV6) {
 		((struct ipv6hdr *)pseudo)->payload_len = uh->len;
-	else
-		((struct iphdr *)pseudo)->tot_len =
-			htons(l3_bytes + sizeof(*uh) + bytes);
+	} else {
+		struct iphdr *iph = (struct iphdr *)pseudo;
+
+		iph->tot_len = htons(l3_bytes + sizeof(*uh) + bytes);
+		iph->id = htons(id);
+	}
 	rest = bytes - sizeof(struct sroce_bth) - SROCE_ICRC_BYTES;
 	if (rest <= SMALL_BYTES) {
 		memcpy(pseudo + n, bth + sizeof(struct sroce_bth), rest);
@@ -124,8 +127,9 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 			memset(p, 0, h->pad);
 		p += h->pad;
 	}
-	sroce_icrc_put(p, frame_icrc(t->path->av.l3, bth - t->path->hdr_bytes,
-				     bth, bytes));
+	/* the CRC does not cover what the path's headers lack (IBA A17.9.2) */
+	sroce_icrc_put(p, frame_icrc(t->path->av.l3, t->path->hdr,
+				     sroce_train_id(t), bth, bytes));
 	sroce_train_commit(t);
 	return 0;
 }
@@ -165,15 +169,17 @@ void sroce_frame_grh(u8 *grh, const void *l3, bool v6, u32 bytes)
  * sroce_frame_icrc_ok() - check the ICRC of a received frame
  * @l3: its IP header, the UDP header behind it
  * @v6: the IP header is IPv6
+ * @id: its IP ID; not looked at for IPv6
  * @bth: its BTH
  * @bytes: BTH to the end of the ICRC, at least 16
  *
  * Context: Any.
  * Return: true when it is right (IBA A17.9.2).
  */
-bool sroce_frame_icrc_ok(const void *l3, bool v6, const u8 *bth, u32 bytes)
+bool sroce_frame_icrc_ok(const void *l3, bool v6, u16 id, const u8 *bth,
+			 u32 bytes)
 {
-	u32 icrc = frame_icrc(v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4, l3, bth,
+	u32 icrc = frame_icrc(v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4, l3, id, bth,
 			      bytes);
 
 	return icrc == sroce_icrc_get(bth + bytes - SROCE_ICRC_BYTES);

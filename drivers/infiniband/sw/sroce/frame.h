@@ -34,6 +34,7 @@ u32 sroce_frame_bytes(u32 hdr_bytes, u32 payload_bytes);
 int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 		    const struct sroce_src *src, u32 payload_bytes);
 void sroce_frame_grh(u8 *grh, const void *l3, bool v6, u32 bytes);
-bool sroce_frame_icrc_ok(const void *l3, bool v6, const u8 *bth, u32 bytes);
+bool sroce_frame_icrc_ok(const void *l3, bool v6, u16 id, const u8 *bth,
+			 u32 bytes);
 
 #endif /* SROCE_FRAME_H */

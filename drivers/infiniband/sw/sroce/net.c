@@ -210,6 +210,7 @@ void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 	path->av = *av;
 	path->sport = sport;
 	path->priority = av->sl;
+	WRITE_ONCE(path->whole, false);
 	memset(path->hdr, 0, sizeof(path->hdr));
 	if (av->l3 == SROCE_L3_IPV6) {
 		struct ipv6hdr *ip6 = (struct ipv6hdr *)path->hdr;
@@ -260,8 +261,10 @@ static bool skb_readable(struct sk_buff *skb, u32 l3_bytes)
 
 	if (!skb_is_gso(skb))
 		return !skb_linearize(skb);
-	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST) ||
-	    skb_shinfo(skb)->nr_frags ||
+	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST))
+		return (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4) &&
+		       !skb_linearize(skb);
+	if (skb_shinfo(skb)->nr_frags ||
 	    skb_headlen(skb) < l3_bytes + sizeof(struct udphdr))
 		return false;
 	skb_walk_frags(skb, m) {

@@ -30,6 +30,7 @@ struct socket;
  * @av: addresses and traffic class
  * @hdr_bytes: bytes of L3 and UDP header at @hdr; 0 until the path is set
  * @sport: UDP source port
+ * @whole: a train of the peer arrived whole, so it takes trains, and packs
  * @priority: skb->priority
  * @hdr: L3 and UDP header with the per-packet fields zero
  * @dst_cache: route
@@ -41,6 +42,7 @@ struct sroce_path {
 	struct sroce_av av;
 	u8 hdr_bytes;
 	u16 sport;
+	bool whole;
 	u32 priority;
 	u8 hdr[SROCE_L3_MAX_BYTES];
 	struct dst_cache dst_cache;

@@ -86,8 +86,10 @@ static bool get_budget(struct sroce_qp *qp, struct run *run)
 /*
  * May another packet leave now?  The train is sent before the device is asked.
  * After an RNR NAK a burst would only be refused again, so one packet probes.
+ * Where many packets of @bytes follow, they are worth a train of their own.
  */
-static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes)
+static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes,
+			  bool run_begins)
 {
 	const struct sroce_window *win = &qp->tx.window;
 
@@ -95,7 +97,8 @@ static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes)
 		return STEP_STOP;
 	if (run->frames >= SROCE_RUN_FRAMES)
 		return STEP_AGAIN;
-	if (sroce_train_full(&run->train, bytes)) {
+	if (sroce_train_full(&run->train, bytes) ||
+	    (unlikely(run_begins) && sroce_train_splits(&run->train, bytes))) {
 		if (!flush(qp, run) || sroce_sched_tx_blocked(qp) ||
 		    !get_budget(qp, run))
 			return STEP_STOP;
@@ -204,26 +207,34 @@ static int seek_payload(struct sroce_qp *qp, const struct sroce_swqe *w,
 	return at ? sroce_sgl_seek(&tx->sgl, at) : 0;
 }
 
-/* Build and add the packet number @idx of @w. */
-static int add_packet(struct sroce_qp *qp, struct run *run,
-		      const struct sroce_swqe *w, u32 idx, u32 payload)
+/* What the packet number @idx of @w is, or NULL: the service has no such one. */
+static const struct sroce_opcode_info *pick_info(const struct sroce_qp *qp,
+						 const struct sroce_swqe *w,
+						 u32 idx, u8 *opcode)
 {
 	/* a READ or atomic is one packet, whatever PSNs its answer takes */
 	const bool single = w->flags & SROCE_SWQE_RD_ATOMIC;
-	const bool last = single || idx + 1 == w->npsn;
-	const struct sroce_opcode_info *info;
+	int op = sroce_opcode_pick(qp->type, w->op, single || !idx,
+				   single || idx + 1 == w->npsn);
+
+	*opcode = op;
+	return op < 0 ? NULL : sroce_opcode_info(op);
+}
+
+/* Build and add the packet number @idx of @w, which @info and @opcode tell of. */
+static int add_packet(struct sroce_qp *qp, struct run *run,
+		      const struct sroce_swqe *w, u32 idx, u32 payload,
+		      const struct sroce_opcode_info *info, u8 opcode)
+{
 	struct sroce_src src = {};
 	struct sroce_hdr h __uninitialized;
-	int opcode, err;
+	int err;
 
-	opcode = sroce_opcode_pick(qp->type, w->op, single || !idx, last);
-	info = opcode < 0 ? NULL : sroce_opcode_info(opcode);
-	if (!info)
-		return -EFAULT;
 	h.opcode = opcode;
 	set_headers(qp, w, info->flags, idx, &h);
 	h.ackreq = qp->type == SROCE_QPT_RC &&
-		   want_ack(qp, run, w, last, info->hdr_bytes + payload);
+		   want_ack(qp, run, w, info->flags & SROCE_OPF_LAST,
+			    info->hdr_bytes + payload);
 	if (payload) {
 		err = seek_payload(qp, w, h.psn, idx << qp->pmtu_shift, &src);
 		if (err)
@@ -268,21 +279,29 @@ static enum step send_packets(struct sroce_qp *qp, struct run *run,
 			      struct sroce_swqe *w)
 {
 	u32 idx = sroce_psn_dist(w->first_psn, qp->tx.window.nxt);
+	const struct sroce_opcode_info *info;
 	u32 payload, bytes;
 	enum step step;
 	bool probe;
+	u8 opcode;
 	int err;
 
 	for (; idx < w->npsn; idx++) {
 		if (!sroce_window_room(&qp->tx.window))
 			return STEP_STOP;
+		info = pick_info(qp, w, idx, &opcode);
+		if (unlikely(!info)) {
+			build_failed(qp, run, -EFAULT);
+			return STEP_STOP;
+		}
 		payload = min(qp->pmtu, w->length - (idx << qp->pmtu_shift));
-		bytes = sroce_frame_bytes(SROCE_MAX_HDR_BYTES, payload);
-		step = may_send(qp, run, bytes);
+		bytes = sroce_frame_bytes(info->hdr_bytes, payload);
+		step = may_send(qp, run, bytes,
+				idx == 1 && w->npsn > SROCE_PACK_RUN);
 		if (step != STEP_ON)
 			return step;
 		probe = qp->tx.tail_probe;
-		err = add_packet(qp, run, w, idx, payload);
+		err = add_packet(qp, run, w, idx, payload, info, opcode);
 		if (unlikely(err) && !build_failed(qp, run, err))
 			return STEP_STOP;
 		count_sent(qp, run, 1, probe);
@@ -299,8 +318,10 @@ static enum step send_request(struct sroce_qp *qp, struct run *run,
 	struct sroce_window *win = &qp->tx.window;
 	u32 idx = sroce_psn_dist(w->first_psn, win->nxt);
 	u32 flight = sroce_psn_dist(win->una, win->nxt);
+	const struct sroce_opcode_info *info;
 	u32 payload = 0;
 	enum step step;
+	u8 opcode;
 	int err;
 
 	if (idx >= w->npsn)
@@ -308,13 +329,19 @@ static enum step send_request(struct sroce_qp *qp, struct run *run,
 	if (win->rnr_until_ns != SROCE_WINDOW_OFF ||
 	    (flight && flight + w->npsn - idx > SROCE_PSN_HALF / 2))
 		return STEP_STOP;
-	step = may_send(qp, run, SROCE_MAX_HDR_BYTES + sizeof(u64));
-	if (step != STEP_ON)
-		return step;
+	info = pick_info(qp, w, idx, &opcode);
+	if (unlikely(!info)) {
+		build_failed(qp, run, -EFAULT);
+		return STEP_STOP;
+	}
 	if (sroce_op_info(w->op)->flags & SROCE_OPI_PAYLOAD)
 		payload = w->length;	/* ATOMIC WRITE */
+	step = may_send(qp, run, sroce_frame_bytes(info->hdr_bytes, payload),
+			false);
+	if (step != STEP_ON)
+		return step;
 	/* atomics and whole READs are their own last packet */
-	err = add_packet(qp, run, w, idx, payload);
+	err = add_packet(qp, run, w, idx, payload, info, opcode);
 	if (unlikely(err) && !build_failed(qp, run, err))
 		return STEP_STOP;
 	count_sent(qp, run, w->npsn - idx, false);

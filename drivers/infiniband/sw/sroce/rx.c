@@ -236,21 +236,19 @@ static void deliver(struct batch *b, struct sroce_qp *qp,
  * @l3: IP header
  * @bth: BTH
  * @bytes: BTH to the end of the ICRC
+ * @id: IP ID, IPv4 only
  * @v6: IPv6
+ * @ce: the network marked it; a mark on a train counts once
  */
 struct wire {
 	struct net *net;
 	const void *l3;
 	const u8 *bth;
 	u32 bytes;
+	u16 id;
 	bool v6;
+	bool ce;
 };
-
-static bool is_ce(const struct wire *w)
-{
-	return w->v6 ? INET_ECN_is_ce(ipv6_get_dsfield(w->l3)) :
-		       INET_ECN_is_ce(((const struct iphdr *)w->l3)->tos);
-}
 
 /*
  * The QP of a number the table does not have: a management QP, by address.
@@ -271,7 +269,7 @@ static void frame_fill(struct sroce_frame *f, const struct wire *w)
 	f->payload = w->bth + f->h.hdr_bytes;
 	f->l3 = w->l3;
 	f->v6 = w->v6;
-	f->ce = is_ce(w);
+	f->ce = w->ce;
 }
 
 /**
@@ -305,7 +303,7 @@ static bool mcast_check(struct fanout *o, struct sroce_dev *dev)
 		sroce_stat_inc(dev, DROP_TYPE);
 		return false;
 	}
-	if (!sroce_frame_icrc_ok(w->l3, w->v6, w->bth, w->bytes)) {
+	if (!sroce_frame_icrc_ok(w->l3, w->v6, w->id, w->bth, w->bytes)) {
 		sroce_stat_inc(dev, ICRC);
 		return false;
 	}
@@ -392,7 +390,8 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		sroce_stat_inc(qp->dev, DROP_ADDR);
 		return;
 	}
-	if (unlikely(!sroce_frame_icrc_ok(w->l3, w->v6, w->bth, w->bytes))) {
+	if (unlikely(!sroce_frame_icrc_ok(w->l3, w->v6, w->id, w->bth,
+					  w->bytes))) {
 		sroce_stat_inc(qp->dev, ICRC);
 		return;
 	}
@@ -404,42 +403,83 @@ static void rx_frame(struct batch *b, const struct wire *w)
 	deliver(b, qp, &f);
 }
 
+static bool is_ce(const void *l3, bool v6)
+{
+	return v6 ? INET_ECN_is_ce(ipv6_get_dsfield(l3)) :
+		    INET_ECN_is_ce(((const struct iphdr *)l3)->tos);
+}
+
+static void wire_init(struct wire *w, struct net *net,
+		      const struct sk_buff *skb)
+{
+	w->net = net;
+	w->l3 = skb_network_header(skb);
+	w->bth = (const u8 *)(udp_hdr(skb) + 1);
+	w->v6 = ((const struct iphdr *)w->l3)->version == 6;
+	w->id = w->v6 ? 0 : ntohs(((const struct iphdr *)w->l3)->id);
+	w->ce = is_ce(w->l3, w->v6);
+}
+
 /* One skb of a train, or the only one; its head may claim the train's length. */
 static void rx_one(struct batch *b, struct net *net, const struct sk_buff *skb,
 		   bool gso)
 {
-	const struct udphdr *uh = udp_hdr(skb);
 	const u8 *end = skb->data + skb_headlen(skb);
-	struct wire w = {
-		.net = net,
-		.l3 = skb_network_header(skb),
-		.bth = (const u8 *)(uh + 1),
-		.v6 = ((const struct iphdr *)skb_network_header(skb))->version
-		      == 6,
-	};
+	struct wire w __uninitialized;
 	u32 udp_bytes;
 
+	wire_init(&w, net, skb);
 	if (w.bth > end)
 		return;
 	w.bytes = end - w.bth;
 	if (!gso) {
 		/* Ethernet pads short packets: UDP says where this one ends */
-		udp_bytes = ntohs(uh->len);
-		if (udp_bytes < sizeof(*uh) ||
-		    udp_bytes - sizeof(*uh) > w.bytes) {
+		udp_bytes = ntohs(udp_hdr(skb)->len);
+		if (udp_bytes < sizeof(struct udphdr) ||
+		    udp_bytes - sizeof(struct udphdr) > w.bytes) {
 			sroce_net_count_drop(net, SROCE_STAT_DROP_LENGTH);
 			return;
 		}
-		w.bytes = udp_bytes - sizeof(*uh);
+		w.bytes = udp_bytes - sizeof(struct udphdr);
 	}
 	rx_frame(b, &w);
+}
+
+/* A pack: slices of one size, but for the last, that share the headers. */
+static void rx_pack(struct batch *b, struct net *net, const struct sk_buff *skb)
+{
+	const u8 *end = skb->data + skb_headlen(skb);
+	u32 slice = skb_shinfo(skb)->gso_size;
+	struct wire w __uninitialized;
+
+	wire_init(&w, net, skb);
+	for (; w.bth < end; w.bth += w.bytes, w.id++) {
+		w.bytes = min_t(u32, slice, end - w.bth);
+		rx_frame(b, &w);
+		w.ce = false;
+	}
+}
+
+/*
+ * Only somebody like us sends trains without a checksum, and this one came
+ * whole: the peer takes trains and packs, as long as the connection lasts.
+ */
+static void note_train(const struct batch *b, const struct sk_buff *skb)
+{
+	if (!b->qp)
+		return;
+	sroce_stat_inc(b->qp->dev, RCVD_TRAINS);
+	if (b->qp->type == SROCE_QPT_RC && !udp_hdr(skb)->check &&
+	    !READ_ONCE(b->qp->path.whole))
+		WRITE_ONCE(b->qp->path.whole, true);
 }
 
 /**
  * sroce_rx_skb() - take in a packet or a train for UDP port 4791
  * @net: namespace it arrived in
- * @skb: linear packet, or SKB_GSO_FRAGLIST train of linear members; network and
- *	transport headers are set; stays with the caller
+ * @skb: linear packet or pack (SKB_GSO_UDP_L4), or SKB_GSO_FRAGLIST train of
+ *	linear members; network and transport headers are set; stays with the
+ *	caller
  *
  * Context: Softirq or bottom halves off.
  */
@@ -449,9 +489,12 @@ void sroce_rx_skb(struct net *net, struct sk_buff *skb)
 	struct sk_buff *m;
 
 	rcu_read_lock();
-	rx_one(&b, net, skb, skb_is_gso(skb));
-	if (skb_is_gso(skb) && b.qp)
-		sroce_stat_inc(b.qp->dev, RCVD_TRAINS);
+	if (skb_is_gso(skb) && !skb_has_frag_list(skb))
+		rx_pack(&b, net, skb);
+	else
+		rx_one(&b, net, skb, skb_is_gso(skb));
+	if (skb_is_gso(skb))
+		note_train(&b, skb);
 	skb_walk_frags(skb, m)
 		rx_one(&b, net, m, false);
 	batch_end(&b);

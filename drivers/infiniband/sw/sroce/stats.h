@@ -26,6 +26,7 @@ struct sroce_dev;
 	X(SENT_MCAST,		sent_mcast_pkts)		\
 	X(RCVD_MCAST,		rcvd_mcast_pkts)		\
 	X(SENT_TRAINS,		sent_trains)			\
+	X(SENT_PACKS,		sent_packs)				\
 	X(RCVD_TRAINS,		rcvd_trains)			\
 	X(DUP_REQUEST,		duplicate_request)		\
 	X(OUT_OF_SEQ,		out_of_sequence)		\

@@ -17,6 +17,7 @@
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
+#include <net/ip6_checksum.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/udp.h>
@@ -26,6 +27,11 @@
 
 /* Ethernet around an IP packet: header, FCS, preamble, gap between frames. */
 #define L2_BYTES	38
+
+/* Frames that are packed, and what a page must have room for to begin a pack. */
+#define PACK_FRAME_BYTES	1200
+#define PACK_LEAST		8U
+#define PACK_LEAST_BYTES	4096U
 
 /* A path's headers; constants, so that they are copied in place. */
 #define V4_BYTES	(sizeof(struct iphdr) + sizeof(struct udphdr))
@@ -64,13 +70,23 @@ static struct page_frag *frag_pick(struct frag_ring *r, u32 bytes)
 	return &r->frag[r->cur];
 }
 
-static struct sk_buff *frag_build(u32 bytes)
+/* A fragment with room for @bytes behind its offset, or NULL. */
+static struct page_frag *frag_get(u32 bytes)
 {
 	struct page_frag *pf = frag_pick(this_cpu_ptr(&frag_rings), bytes);
-	struct sk_buff *skb;
 
 	if (!skb_page_frag_refill(bytes, pf, GFP_ATOMIC | __GFP_NOWARN) ||
 	    pf->offset + bytes > pf->size)
+		return NULL;
+	return pf;
+}
+
+static struct sk_buff *frag_build(u32 bytes)
+{
+	struct page_frag *pf = frag_get(bytes);
+	struct sk_buff *skb;
+
+	if (!pf)
 		return NULL;
 	skb = napi_build_skb(page_address(pf->page) + pf->offset, bytes);
 	if (!skb)
@@ -137,18 +153,55 @@ void sroce_train_init(struct sroce_train *t, struct sroce_path *path)
 	t->tos = path_tos(path);
 }
 
+/* Small frames to a peer that takes whole trains are packed. */
+static bool packs(const struct sroce_train *t, u32 bytes)
+{
+	const struct sroce_path *path = t->path;
+
+	return bytes <= PACK_FRAME_BYTES && READ_ONCE(path->whole) &&
+	       !t->no_pack &&
+	       READ_ONCE(path->dev->knobs.packs) &&
+	       READ_ONCE(path->dev->knobs.trains);
+}
+
+/**
+ * sroce_train_splits() - should a run of equal frames begin another train
+ * @t: the train
+ * @bytes: UDP payload of each of the many frames
+ *
+ * Context: Bottom halves off.
+ * Return: true when they could be packed, and not behind what is in the train.
+ */
+bool sroce_train_splits(const struct sroce_train *t, u32 bytes)
+{
+	return t->frames && !(t->buf && t->head_bytes == bytes) &&
+	       packs(t, bytes);
+}
+
+/* Can a frame follow the others of a pack? */
+static bool pack_takes(const struct sroce_train *t, u32 bytes)
+{
+	return bytes <= t->head_bytes && !t->short_end &&
+	       t->bytes + bytes <= t->room;
+}
+
 /**
  * sroce_train_full() - must the train be sent before another frame
  * @t: the train
- * @bytes: UDP payload of the next frame
+ * @bytes: UDP payload of the next frame, exactly
+ *
+ * A pack of one frame may still become the head of a train.
  *
  * Context: Bottom halves off.
  * Return: true when the frame does not fit any more.
  */
 bool sroce_train_full(const struct sroce_train *t, u32 bytes)
 {
-	return t->frames && (t->frames >= t->max_frames ||
-			     t->bytes + bytes > t->max_bytes);
+	if (!t->frames)
+		return false;
+	if (t->frames >= t->max_frames || t->bytes + bytes > t->max_bytes)
+		return true;
+	return t->buf && t->frames > 1 && !pack_takes(t, bytes);
 }
 
 static int train_begin(struct sroce_train *t, u16 id)
@@ -168,36 +221,12 @@ static int train_begin(struct sroce_train *t, u16 id)
 	return 0;
 }
 
-/**
- * sroce_train_alloc() - room for one more frame
- * @t: the train; not full
- * @bytes: UDP payload of the frame, BTH to ICRC
- * @id: IP ID if this is the first frame; later ones count on from it
- *
- * The L3 and UDP headers in front are complete but for the checksum of IPv4.
- *
- * Context: Bottom halves off.
- * Return: where the BTH goes, or an ERR_PTR: -ENETUNREACH without a route,
- *	-ENOMEM.
- */
-void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id)
+/* The L3 and UDP header of one frame in front of @bth; IPv4's checksum is 0. */
+static void put_headers(const struct sroce_train *t, u8 *bth, u32 bytes, u16 id)
 {
 	const struct sroce_path *path = t->path;
-	struct sk_buff *skb;
-	struct udphdr *uh;
-	u8 *bth;
-	int err;
+	struct udphdr *uh = (struct udphdr *)(bth - sizeof(*uh));
 
-	if (!t->frames && !t->dst) {
-		err = train_begin(t, id);
-		if (err)
-			return ERR_PTR(err);
-	}
-	skb = frame_skb(t->headroom, bytes);
-	if (!skb)
-		return ERR_PTR(-ENOMEM);
-	bth = skb_put(skb, bytes);
-	uh = (struct udphdr *)(bth - sizeof(*uh));
 	if (path->av.l3 == SROCE_L3_IPV6) {
 		struct ipv6hdr *ip6 = (struct ipv6hdr *)(bth - V6_BYTES);
 
@@ -209,12 +238,125 @@ void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id)
 
 		memcpy(iph, path->hdr, V4_BYTES);
 		iph->tot_len = htons(V4_BYTES + bytes);
-		iph->id = htons((u16)(t->first_id + t->frames));
+		iph->id = htons(id);
 		iph->tos = t->tos;
 	}
 	uh->len = htons(sizeof(*uh) + bytes);
-	skb_set_transport_header(skb, -(int)sizeof(*uh));
-	skb_set_network_header(skb, -(int)path->hdr_bytes);
+}
+
+static void set_offsets(const struct sroce_train *t, struct sk_buff *skb)
+{
+	skb_set_transport_header(skb, -(int)sizeof(struct udphdr));
+	skb_set_network_header(skb, -(int)t->path->hdr_bytes);
+}
+
+/*
+ * Take what is left of a page for a pack.  How much of it is used shows when the
+ * pack is sent; until then the ring finds the page full.
+ */
+static u8 *pack_begin(struct sroce_train *t, u32 bytes)
+{
+	const u32 tail = SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	struct page_frag *pf;
+
+	pf = frag_get(t->headroom + min(PACK_LEAST * bytes, PACK_LEAST_BYTES) +
+		      SMP_CACHE_BYTES + tail);
+	if (!pf)
+		return NULL;
+	t->pf = pf;
+	t->buf = page_address(pf->page) + pf->offset;
+	/* the end is rounded up before the tail follows */
+	t->room = pf->size - pf->offset - t->headroom - SMP_CACHE_BYTES - tail;
+	pf->offset = pf->size;
+	get_page(pf->page);
+	return t->buf + t->headroom;
+}
+
+/* Give back what a pack of @bytes in all did not use; 0: there is none. */
+static void pack_end(struct sroce_train *t, u32 bytes)
+{
+	if (!bytes)
+		put_page(t->pf->page);
+	t->pf->offset = t->buf - (u8 *)page_address(t->pf->page) + bytes;
+	t->buf = NULL;
+}
+
+/* Make the skb of a pack.  False: without memory its frames are lost. */
+static bool pack_close(struct sroce_train *t)
+{
+	u32 data = SKB_DATA_ALIGN(t->headroom + t->bytes);
+	u32 whole = data + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	struct sk_buff *skb = napi_build_skb(t->buf, whole);
+
+	if (!skb) {
+		pack_end(t, 0);
+		return false;
+	}
+	pack_end(t, whole);
+	skb_reserve(skb, t->headroom);
+	skb_put(skb, t->bytes);
+	set_offsets(t, skb);
+	put_headers(t, skb->data, t->head_bytes, t->first_id);
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	t->head = skb;
+	return true;
+}
+
+/* The next frame of a pack, or NULL: it goes another way. */
+static u8 *pack_alloc(struct sroce_train *t, u32 bytes)
+{
+	u8 *bth;
+
+	if (!t->frames)
+		bth = packs(t, bytes) && t->max_frames > 1 ?
+			pack_begin(t, bytes) : NULL;
+	else if (t->buf && pack_takes(t, bytes))
+		bth = t->buf + t->headroom + t->bytes;
+	else
+		return NULL;
+	t->cur_bytes = bytes;
+	return bth;
+}
+
+/**
+ * sroce_train_alloc() - room for one more frame
+ * @t: the train; not full
+ * @bytes: UDP payload of the frame, BTH to ICRC
+ * @id: IP ID if this is the first frame; later ones count on from it
+ *
+ * The addresses are complete but for the checksum of IPv4.
+ *
+ * Context: Bottom halves off.
+ * Return: where the BTH goes, or an ERR_PTR: -ENETUNREACH without a route,
+ *	-ENOMEM.
+ */
+void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id)
+{
+	struct sk_buff *skb;
+	u8 *bth;
+	int err;
+
+	if (!t->frames && !t->dst) {
+		err = train_begin(t, id);
+		if (err)
+			return ERR_PTR(err);
+	}
+	bth = pack_alloc(t, bytes);
+	if (bth)
+		return bth;
+	/* a pack of one frame that an unequal one follows: a train after all */
+	if (t->buf && !pack_close(t)) {
+		t->first_id++;
+		t->frames = 0;
+		t->bytes = 0;
+		return ERR_PTR(-ENOMEM);
+	}
+	skb = frame_skb(t->headroom, bytes);
+	if (!skb)
+		return ERR_PTR(-ENOMEM);
+	bth = skb_put(skb, bytes);
+	put_headers(t, bth, bytes, sroce_train_id(t));
+	set_offsets(t, skb);
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	t->cur = skb;
 	return bth;
@@ -229,10 +371,14 @@ void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id)
 void sroce_train_commit(struct sroce_train *t)
 {
 	struct sk_buff *skb = t->cur, *head = t->head;
-	u32 bytes = skb->len;
+	u32 bytes = skb ? skb->len : t->cur_bytes;
 
 	t->cur = NULL;
-	if (!head) {
+	if (!skb) {
+		if (!t->frames)
+			t->head_bytes = bytes;
+		t->short_end = bytes < t->head_bytes;
+	} else if (!head) {
 		t->head = skb;
 		t->head_bytes = bytes;
 	} else {
@@ -258,10 +404,33 @@ void sroce_train_commit(struct sroce_train *t)
 void sroce_train_abort(struct sroce_train *t)
 {
 	kfree_skb(t->cur);
+	if (!t->cur && !t->frames)
+		pack_end(t, 0);
 	t->cur = NULL;
 }
 
-static void train_gso(const struct sroce_train *t)
+/* The checksum of a pack is left to whoever splits it; mostly nobody does. */
+static void pack_gso(const struct sroce_train *t)
+{
+	struct udphdr *uh = udp_hdr(t->head);
+	const void *l3 = skb_network_header(t->head);
+	u32 len = sizeof(*uh) + t->bytes;
+
+	if (t->path->av.l3 == SROCE_L3_IPV6) {
+		const struct ipv6hdr *ip6 = l3;
+
+		uh->check = ~udp_v6_check(len, &ip6->saddr, &ip6->daddr, 0);
+	} else {
+		const struct iphdr *iph = l3;
+
+		uh->check = ~udp_v4_check(len, iph->saddr, iph->daddr, 0);
+	}
+	t->head->ip_summed = CHECKSUM_PARTIAL;
+	t->head->csum_start = skb_transport_header(t->head) - t->head->head;
+	t->head->csum_offset = offsetof(struct udphdr, check);
+}
+
+static void train_gso(const struct sroce_train *t, bool pack)
 {
 	struct skb_shared_info *shinfo = skb_shinfo(t->head);
 
@@ -269,19 +438,22 @@ static void train_gso(const struct sroce_train *t)
 		t->head->ip_summed = CHECKSUM_NONE;
 		return;
 	}
-	shinfo->gso_type = SKB_GSO_FRAGLIST | SKB_GSO_UDP_L4;
+	shinfo->gso_type = pack ? SKB_GSO_UDP_L4 :
+				  SKB_GSO_FRAGLIST | SKB_GSO_UDP_L4;
 	shinfo->gso_size = t->head_bytes;
 	shinfo->gso_segs = t->frames;
 	udp_hdr(t->head)->len = htons(sizeof(struct udphdr) + t->bytes);
+	if (pack)
+		pack_gso(t);
 }
 
-static int train_xmit(struct sroce_train *t)
+static int train_xmit(struct sroce_train *t, bool pack)
 {
 	struct net *net = t->path->dev->ns;
 	struct sock *sk = t->path->sock->sk;
 	struct sk_buff *skb = t->head;
 
-	train_gso(t);
+	train_gso(t, pack);
 	__skb_push(skb, t->path->hdr_bytes);
 	skb->priority = t->priority;
 	skb_dst_set(skb, t->dst);
@@ -319,13 +491,19 @@ u32 sroce_train_wire_bytes(const struct sroce_train *t)
 int sroce_train_send(struct sroce_train *t)
 {
 	struct sroce_dev *dev = t->path->dev;
+	const bool pack = t->buf;
 	int err = 0;
 
-	if (t->head) {
+	if (pack && !pack_close(t)) {
+		dst_release(t->dst);
+		err = -ENOBUFS;
+	} else if (t->head) {
 		sroce_stat_inc(dev, SENT_TRAINS);
+		if (pack && t->frames > 1)
+			sroce_stat_inc(dev, SENT_PACKS);
 		sroce_stat_add(dev, SENT_PKTS, t->frames);
 		sroce_stat_add(dev, SENT_BYTES, t->bytes);
-		err = train_xmit(t);
+		err = train_xmit(t, pack);
 		if (unlikely(net_xmit_eval(err))) {
 			sroce_stat_add(dev, TX_DROPPED, t->frames);
 			err = -ENOBUFS;

@@ -6,6 +6,11 @@
  * (SKB_GSO_FRAGLIST), each complete with its own headers.  Frames are allocated,
  * filled by frame.c and committed one by one; the send function hands the train
  * to IP.
+ *
+ * A pack is the other shape, for runs of small frames of one size: they lie
+ * behind each other in one buffer and share the addresses (SKB_GSO_UDP_L4).  No
+ * skb and no IP header is made per frame.  Its UDP checksum is not zero, so it
+ * goes to peers only that have shown that they take trains.
  */
 #ifndef SROCE_TRAIN_H
 #define SROCE_TRAIN_H
@@ -13,6 +18,7 @@
 #include <linux/types.h>
 
 struct dst_entry;
+struct page_frag;
 struct sk_buff;
 struct sroce_path;
 
@@ -20,13 +26,22 @@ struct sroce_path;
 #define SROCE_TRAIN_FRAMES	128
 #define SROCE_TRAIN_BYTES	64000
 
+/* From so many equal frames on a pack is worth a walk of its own. */
+#define SROCE_PACK_RUN		8
+
 /**
  * struct sroce_train - frames of one path on their way out
  * @path: where they go
  * @dst: route, referenced while a train is being built
  * @head: first frame, NULL while the train is empty
  * @last: last member of the frag_list
- * @cur: frame allocated and not yet committed
+ * @cur: frame allocated and not yet committed; NULL in a pack
+ * @cur_bytes: pack: UDP payload of that frame
+ * @buf: pack: where it begins, headroom first; NULL for a train
+ * @pf: pack: page of this CPU's ring that @buf lies in
+ * @room: pack: bytes from the first frame to the end of what may be filled
+ * @no_pack: must not become a pack; until it is sent
+ * @short_end: pack: the last frame is shorter, and therefore the last
  * @frames: frames committed
  * @bytes: their UDP payload
  * @head_bytes: UDP payload of the first one
@@ -43,6 +58,12 @@ struct sroce_train {
 	struct sk_buff *head;
 	struct sk_buff *last;
 	struct sk_buff *cur;
+	u8 *buf;
+	struct page_frag *pf;
+	u32 room;
+	u32 cur_bytes;
+	bool short_end;
+	bool no_pack;
 	u32 frames;
 	u32 bytes;
 	u32 head_bytes;
@@ -54,7 +75,20 @@ struct sroce_train {
 	u8 tos;
 };
 
+/**
+ * sroce_train_id() - IP ID of the next frame
+ * @t: the train, begun
+ *
+ * Context: Any.
+ * Return: the ID, in host order.
+ */
+static inline u16 sroce_train_id(const struct sroce_train *t)
+{
+	return t->first_id + t->frames;
+}
+
 void sroce_train_init(struct sroce_train *t, struct sroce_path *path);
+bool sroce_train_splits(const struct sroce_train *t, u32 bytes);
 bool sroce_train_full(const struct sroce_train *t, u32 bytes);
 void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id);
 void sroce_train_commit(struct sroce_train *t);
