@@ -93,6 +93,8 @@ ABLATION = ["write-64k", "write-64k-1024", "read-64k", "send-64k", "write-8",
 NO_TRAINS = "no trains"     # no slower than rdma_rxe in any case
 KNOBS = {
     NO_TRAINS: {"trains": "N"},
+    "no packs": {"packs": "N"},
+    "no doorbell wait": {"doorbell_us": "0"},
     "no hook": {"hook": "N"},
     "no ACK coalescing": {"coalesce_acks": "N"},
     "no inline doorbell": {"inline_doorbell": "N"},
