@@ -112,8 +112,10 @@ static void case_order(enum ibv_qp_type type)
 	case_end();
 }
 
-enum { CROWD = 16, CROWD_EACH = 40, CROWD_WRS = 200,
-       CROWD_POSTS = CROWD_WRS + CROWD * CROWD_EACH };
+#define CROWD 16
+#define CROWD_EACH 40
+#define CROWD_WRS 200
+#define CROWD_POSTS (CROWD_WRS + CROWD * CROWD_EACH)
 
 /* All at once: what was sent and received so far. */
 struct crowd {
