@@ -28,6 +28,7 @@
 
 #include <linux/cpumask.h>
 #include <linux/ethtool.h>
+#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
@@ -170,14 +171,22 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
+/*
+ * ib_core gives a device the addresses of its netdev and of the VLANs above that,
+ * and to one on a VLAN none.  So it is told of the netdev below the VLAN, whose
+ * addresses come with it.
+ */
 static struct net_device *get_netdev(struct ib_device *ibdev, u32 port)
 {
 	struct sroce_dev *dev = to_sroce_dev(ibdev);
+	struct net_device *ndev = dev->ndev;
 
 	if (port != 1 || READ_ONCE(dev->down))
 		return NULL;
-	dev_hold(dev->ndev);
-	return dev->ndev;
+	if (is_vlan_dev(ndev))
+		ndev = vlan_dev_real_dev(ndev);
+	dev_hold(ndev);
+	return ndev;
 }
 
 static void get_dev_fw_str(struct ib_device *ibdev, char *str)
