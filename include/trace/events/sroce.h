@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trace events: what congestion control did to a queue pair.
+ * Trace events: packets dropped, queue pairs in error, and what congestion control
+ * did to a queue pair.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM sroce
@@ -13,6 +14,54 @@
 
 struct sroce_dcqcn;
 struct sroce_qp;
+
+TRACE_EVENT(sroce_drop,
+	TP_PROTO(struct ib_device *ibdev, u32 qpn, const char *reason),
+
+	TP_ARGS(ibdev, qpn, reason),
+
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&ibdev->dev))
+		__field(u32, qpn)
+		__string(reason, reason)
+	),
+
+	TP_fast_assign(
+		__assign_str(dev);
+		__entry->qpn = qpn;
+		__assign_str(reason);
+	),
+
+	TP_printk("%s qpn %u: %s", __get_str(dev), __entry->qpn,
+		  __get_str(reason))
+);
+
+TRACE_EVENT(sroce_qp_error,
+	TP_PROTO(struct ib_device *ibdev, u32 qpn, const char *what,
+		 const char *reason, u64 wr_id),
+
+	TP_ARGS(ibdev, qpn, what, reason, wr_id),
+
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&ibdev->dev))
+		__field(u32, qpn)
+		__string(what, what)
+		__string(reason, reason)
+		__field(u64, wr_id)
+	),
+
+	TP_fast_assign(
+		__assign_str(dev);
+		__entry->qpn = qpn;
+		__assign_str(what);
+		__assign_str(reason);
+		__entry->wr_id = wr_id;
+	),
+
+	TP_printk("%s qpn %u: %s: %s, wr_id %#llx", __get_str(dev),
+		  __entry->qpn, __get_str(what), __get_str(reason),
+		  __entry->wr_id)
+);
 
 TRACE_EVENT(sroce_cc_rate,
 	TP_PROTO(struct sroce_qp *qp, const struct sroce_dcqcn *rp, u64 before),

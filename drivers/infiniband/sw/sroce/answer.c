@@ -18,6 +18,7 @@
 #include "proto/opcode.h"
 #include "proto/psn.h"
 #include "proto/wire.h"
+#include "trace.h"
 #include "train.h"
 
 /**
@@ -272,7 +273,7 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 		}
 		/* a frame that cannot be built is a lost one */
 		if (add_response(qp, run, &h, &src, n))
-			sroce_stat_inc(qp->dev, SEND_ERR);
+			sroce_drop(qp, SEND_ERR);
 		run->data = true;
 		at += n;
 	}
@@ -295,7 +296,7 @@ static bool send_single(struct sroce_qp *qp, struct run *run,
 	struct sroce_src src = {};
 
 	if (add_response(qp, run, &h, &src, 0))
-		sroce_stat_inc(qp->dev, SEND_ERR);
+		sroce_drop(qp, SEND_ERR);
 	return true;
 }
 
@@ -332,14 +333,14 @@ static void send_aeth(struct sroce_qp *qp, struct run *run)
 		h.psn = rx->nak_psn;
 		h.syndrome = rx->nak_syndrome;
 		if ((h.syndrome & SROCE_AETH_KIND_MASK) == SROCE_AETH_RNR)
-			sroce_stat_inc(qp->dev, SENT_RNR);
+			sroce_stat_inc(qp, SENT_RNR);
 	}
 	rx->ack_due = false;
 	rx->nak_due = false;
 	run->train.no_pack = shows_train(qp, run);
 	if (add_response(qp, run, &h, &src, 0) ||
 	    (run->train.no_pack && add_response(qp, run, &h, &src, 0)))
-		sroce_stat_inc(qp->dev, SEND_ERR);
+		sroce_drop(qp, SEND_ERR);
 }
 
 /**

@@ -13,6 +13,7 @@
 #include "proto/opcode.h"
 #include "proto/wire.h"
 #include "qp.h"
+#include "trace.h"
 #include "train.h"
 
 #include "compat.h"
@@ -282,10 +283,10 @@ static void send_cnp(struct sroce_qp *qp, u16 pkey)
 			 rt_tos2priority(train.tos) : READ_ONCE(p->cnp_prio);
 	if (sroce_frame_add(&train, &h,
 			    sroce_opcode_info(h.opcode)->hdr_bytes, &src, 0)) {
-		sroce_stat_inc(qp->dev, SEND_ERR);
+		sroce_drop(qp, SEND_ERR);
 		return;
 	}
-	sroce_stat_inc(qp->dev, NP_CNP_SENT);
+	sroce_stat_inc(qp, NP_CNP_SENT);
 	trace_sroce_cnp_sent(qp);
 	sroce_train_send(&train);
 }
@@ -308,7 +309,7 @@ void sroce_cc_marked(struct sroce_qp *qp, const struct sroce_hdr *h,
 	bool connected = responder ? sroce_qpstate_can_requests(qp->rx.state) :
 				     sroce_qpstate_can_responses(qp->tx.state);
 
-	sroce_stat_inc(qp->dev, NP_ECN_MARKED);
+	sroce_stat_inc(qp, NP_ECN_MARKED);
 	if (READ_ONCE(qp->dev->cc.enable) && connected && cnp_due(qp, now_ns) &&
 	    below_cap(&qp->dev->cc, now_ns))
 		send_cnp(qp, h->pkey);

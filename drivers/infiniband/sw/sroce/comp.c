@@ -16,6 +16,7 @@
 #include "proto/opcode.h"
 #include "proto/psn.h"
 #include "proto/wire.h"
+#include "trace.h"
 #include "txq.h"
 
 /* A WQE's READ or atomic is answered, or it was given up. */
@@ -43,9 +44,10 @@ static void complete_wqe(struct sroce_qp *qp, struct sroce_swqe *w, u8 status)
 		if (w->flags & SROCE_SWQE_RD_ATOMIC)
 			wc.byte_len = w->length;
 	} else if (status == IB_WC_WR_FLUSH_ERR) {
-		sroce_stat_inc(qp->dev, CQE_FLUSH);
+		sroce_stat_inc(qp, CQE_FLUSH);
 	} else {
-		sroce_stat_inc(qp->dev, CQE_ERR);
+		sroce_stat_inc(qp, CQE_ERR);
+		sroce_trace_wc(qp->dev, qp->qpn, w->wr_id, status);
 	}
 	sroce_sched_complete_tx(qp, &wc);
 }
@@ -193,7 +195,7 @@ static void after_rewind(struct sroce_qp *qp, enum sroce_rewind rw)
 	if (rw == SROCE_RW_RESEND) {
 		sroce_txq_seek(qp);
 	} else if (rw == SROCE_RW_EXHAUSTED) {
-		sroce_stat_inc(qp->dev, RETRY_EXC);
+		sroce_stat_inc(qp, RETRY_EXC);
 		sroce_txq_fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
 	}
 }
@@ -224,7 +226,7 @@ static void implied_nak(struct sroce_qp *qp, const struct sroce_swqe *w,
 
 	if (sroce_psn_diff(w->first_psn, win->una) > 0)
 		ack(qp, sroce_psn_add(w->first_psn, -1), now_ns);
-	sroce_stat_inc(qp->dev, IMPLIED_NAK);
+	sroce_stat_inc(qp, IMPLIED_NAK);
 	after_rewind(qp, sroce_window_implied_nak(win, now_ns));
 }
 
@@ -254,7 +256,7 @@ static void on_ack(struct sroce_qp *qp, const struct sroce_hdr *h, u64 now_ns)
 	if (!in_window(&qp->tx.window, h->psn)) {
 		/* the last one again says nothing new, and is no lie */
 		if (sroce_psn_add(h->psn, 1) != qp->tx.window.una)
-			sroce_stat_inc(qp->dev, DROP_GHOST);
+			sroce_drop(qp, DROP_GHOST);
 		return;
 	}
 	if (!steps_over(qp, h->psn, now_ns))
@@ -266,7 +268,7 @@ static void on_rnr(struct sroce_qp *qp, const struct sroce_hdr *h, u64 now_ns)
 	enum sroce_rewind rw;
 	u32 idx;
 
-	sroce_stat_inc(qp->dev, RCVD_RNR);
+	sroce_stat_inc(qp, RCVD_RNR);
 	if (steps_over(qp, sroce_psn_add(h->psn, -1), now_ns))
 		return;
 	rw = sroce_window_rnr(&qp->tx.window, h->psn,
@@ -275,7 +277,7 @@ static void on_rnr(struct sroce_qp *qp, const struct sroce_hdr *h, u64 now_ns)
 		qp->tx.probe = true;
 		sroce_txq_seek(qp);
 	} else if (rw == SROCE_RW_EXHAUSTED) {
-		sroce_stat_inc(qp->dev, RNR_EXC);
+		sroce_stat_inc(qp, RNR_EXC);
 		if (sroce_txq_find(qp, h->psn, &idx))
 			sroce_txq_fail(qp, idx, IB_WC_RNR_RETRY_EXC_ERR);
 	}
@@ -285,10 +287,10 @@ static u8 nak_status(struct sroce_qp *qp, u8 syndrome)
 {
 	switch (syndrome) {
 	case SROCE_AETH_NAK_INV_REQ:
-		sroce_stat_inc(qp->dev, REQ_REM_INV);
+		sroce_stat_inc(qp, REQ_REM_INV);
 		return IB_WC_REM_INV_REQ_ERR;
 	case SROCE_AETH_NAK_ACCESS:
-		sroce_stat_inc(qp->dev, REQ_REM_ACCESS);
+		sroce_stat_inc(qp, REQ_REM_ACCESS);
 		return IB_WC_REM_ACCESS_ERR;
 	case SROCE_AETH_NAK_OP:
 		return IB_WC_REM_OP_ERR;
@@ -303,11 +305,11 @@ static void on_nak(struct sroce_qp *qp, const struct sroce_hdr *h, u64 now_ns)
 	u32 idx;
 
 	if (!in_window(win, h->psn)) {
-		sroce_stat_inc(qp->dev, DROP_GHOST);
+		sroce_drop(qp, DROP_GHOST);
 		return;
 	}
 	if (h->syndrome == SROCE_AETH_NAK_SEQ) {
-		sroce_stat_inc(qp->dev, SEQ_ERR);
+		sroce_stat_inc(qp, SEQ_ERR);
 		if (!steps_over(qp, sroce_psn_add(h->psn, -1), now_ns))
 			after_rewind(qp, sroce_window_nak(win, h->psn, now_ns));
 		return;
@@ -351,7 +353,7 @@ static struct sroce_swqe *answered(struct sroce_qp *qp,
 
 	w = in_window(win, f->h.psn) ? sroce_txq_find(qp, f->h.psn, &idx) : NULL;
 	if (!w || !(w->flags & SROCE_SWQE_RD_ATOMIC)) {
-		sroce_stat_inc(qp->dev, DROP_GHOST);
+		sroce_drop(qp, DROP_GHOST);
 		return NULL;
 	}
 	oldest = oldest_rd_atomic(qp);
@@ -443,7 +445,7 @@ void sroce_comp_consume(struct sroce_qp *qp, const struct sroce_frame *f,
 
 	lockdep_assert_held(&qp->tx.lock);
 	if (!sroce_qpstate_can_responses(qp->tx.state)) {
-		sroce_stat_inc(qp->dev, DROP_STATE);
+		sroce_drop(qp, DROP_STATE);
 		return;
 	}
 	if (flags & SROCE_OPF_READ) {
@@ -462,7 +464,7 @@ void sroce_comp_consume(struct sroce_qp *qp, const struct sroce_frame *f,
 			on_nak(qp, &f->h, now_ns);
 			break;
 		default:
-			sroce_stat_inc(qp->dev, DROP_OPCODE);
+			sroce_drop(qp, DROP_OPCODE);
 		}
 	}
 }

@@ -65,6 +65,11 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+#if SROCE_COMPAT_BEFORE(6, 15)
+#define debugfs_change_name(dentry, fmt, name) \
+	debugfs_rename((dentry)->d_parent, dentry, (dentry)->d_parent, name)
+#endif
+
 /* Tunnel helpers took a struct socket. */
 #if SROCE_COMPAT_BEFORE(7, 3)
 static inline void
@@ -191,6 +196,43 @@ static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 length,	\
 		return ERR_PTR(-EOPNOTSUPP);				\
 	return fn(pd, start, length, iova, access, udata);		\
 }
+#endif
+
+/* Binding QPs to counters: the port became an argument, the size the core's. */
+#if SROCE_COMPAT_BEFORE(6, 15)
+#define SROCE_COMPAT_DEFINE_COUNTERS(fn)				\
+static int counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp) \
+{									\
+	return fn##_bind(counter, ibqp, 1);				\
+}									\
+static int counter_unbind(struct ib_qp *ibqp)				\
+{									\
+	return fn##_unbind(ibqp, 1);					\
+}
+#define SROCE_OP_COUNTERS(fn)						\
+	.counter_bind_qp = counter_bind,				\
+	.counter_unbind_qp = counter_unbind,				\
+	.counter_dealloc = fn##_dealloc,				\
+	.counter_alloc_stats = fn##_alloc_stats,			\
+	.counter_update_stats = fn##_update
+#else
+#include <rdma/rdma_counter.h>
+struct sroce_compat_counter {
+	struct rdma_counter core;
+};
+
+#define SROCE_COMPAT_DEFINE_COUNTERS(fn)				\
+static void counter_init(struct rdma_counter *counter)			\
+{									\
+}
+#define SROCE_OP_COUNTERS(fn)						\
+	.counter_bind_qp = fn##_bind,					\
+	.counter_unbind_qp = fn##_unbind,				\
+	.counter_dealloc = fn##_dealloc,				\
+	.counter_alloc_stats = fn##_alloc_stats,			\
+	.counter_update_stats = fn##_update,				\
+	.counter_init = counter_init,					\
+	INIT_RDMA_OBJ_SIZE(rdma_counter, sroce_compat_counter, core)
 #endif
 
 #if SROCE_COMPAT_BEFORE(7, 3)

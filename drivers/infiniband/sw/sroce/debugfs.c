@@ -9,6 +9,8 @@
 #include "debugfs.h"
 #include "dev.h"
 
+#include "compat.h"
+
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/sizes.h>
@@ -127,6 +129,19 @@ void sroce_debugfs_publish(struct sroce_dev *dev)
 				   &k->inflight_bytes, &bytes_fops);
 	publish_cc(dev, dir);
 	dev->debugfs = dir;
+}
+
+/**
+ * sroce_debugfs_rename() - a device has another name
+ * @dev: the device, published
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_debugfs_rename(struct sroce_dev *dev)
+{
+	if (!IS_ERR_OR_NULL(dev->debugfs))
+		debugfs_change_name(dev->debugfs, "%s",
+				    dev_name(&dev->ib.dev));
 }
 
 /**

@@ -112,6 +112,9 @@ struct sroce_cc_dev {
  * @mc_members: QPs in them, each as often as it is in one; under rtnl
  * @gsi: the QP that gets what is sent to QPN 1, or NULL; RCU
  * @stats: per-CPU counters
+ * @counters: counters of chosen QPs, by ib_core's number (struct
+ *	sroce_stats_set)
+ * @past: sum of those that are gone; under the lock of @counters
  * @knobs: run-time switches; read locklessly
  * @cc: congestion control
  * @debugfs: directory of the device
@@ -136,6 +139,8 @@ struct sroce_dev {
 	u32 mc_members;
 	struct sroce_qp __rcu *gsi;
 	struct sroce_stats __percpu *stats;
+	struct xarray counters;
+	struct sroce_stats past;
 	struct sroce_knobs knobs;
 	struct sroce_cc_dev cc;
 	struct dentry *debugfs;

@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "qpmod.h"
 #include "resp.h"
+#include "trace.h"
 
 #include <linux/jiffies.h>
 #include <linux/sched.h>
@@ -76,7 +77,10 @@ static void raise(struct sroce_qp *qp, enum sroce_event_bit bit,
 		.element.qp = qp->ibqp,
 	};
 
-	if (test_and_clear_bit(bit, &qp->events) && qp->ibqp->event_handler)
+	if (!test_and_clear_bit(bit, &qp->events))
+		return;
+	sroce_trace_event(qp->dev, qp->qpn, type);
+	if (qp->ibqp->event_handler)
 		qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
 }
 

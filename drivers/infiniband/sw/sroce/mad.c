@@ -36,7 +36,7 @@ static int port_info(void *data)
 }
 
 /* Counters stop at their largest value (IBA 16.1.3.5). */
-static int counters(const struct sroce_dev *dev, void *data)
+static int counters(struct sroce_dev *dev, void *data)
 {
 	struct ib_pma_portcounters *c = data;
 	u64 words;
@@ -62,7 +62,7 @@ static int counters(const struct sroce_dev *dev, void *data)
 	return REPLY;
 }
 
-static int counters_ext(const struct sroce_dev *dev, void *data)
+static int counters_ext(struct sroce_dev *dev, void *data)
 {
 	struct ib_pma_portcounters_ext *c = data;
 	/* the parts first: what grows meanwhile must not exceed the whole */

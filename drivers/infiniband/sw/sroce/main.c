@@ -80,6 +80,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	/* 4. the tables are empty, their objects were destroyed by ib_core */
 	xa_destroy(&dev->keys);
 	xa_destroy(&dev->ahs);
+	xa_destroy(&dev->counters);
 	free_percpu(dev->stats);
 	/* 5. the netdev may go */
 	netdev_put(dev->ndev, &dev->ndev_tracker);
@@ -123,6 +124,7 @@ static struct sroce_dev *dev_alloc(struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->list);
 	xa_init_flags(&dev->keys, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	/* the table finds a free index from here on, and wraps */
 	dev->next_key = get_random_u32() >> 8 ?: 1;
 	dev->knobs = (struct sroce_knobs) {
@@ -405,6 +407,35 @@ static struct notifier_block netdev_nb = {
 	.notifier_call = netdev_event,
 };
 
+/* --- names ----------------------------------------------------------------- */
+
+static bool is_ours(const struct ib_device *ibdev)
+{
+	return ibdev->ops.dealloc_driver == dealloc_driver;
+}
+
+static int client_add(struct ib_device *ibdev)
+{
+	return is_ours(ibdev) ? 0 : -EOPNOTSUPP;
+}
+
+static void client_remove(struct ib_device *ibdev, void *data)
+{
+}
+
+static void client_rename(struct ib_device *ibdev, void *data)
+{
+	sroce_debugfs_rename(to_sroce_dev(ibdev));
+}
+
+/* The core tells its clients, not the driver, that a device is renamed. */
+static struct ib_client name_client = {
+	.name = "sroce",
+	.add = client_add,
+	.remove = client_remove,
+	.rename = client_rename,
+};
+
 /* --- the module ------------------------------------------------------------ */
 
 /* The tx role: what was acknowledged makes room for what is to be sent. */
@@ -449,12 +480,17 @@ static int __init sroce_init(void)
 	err = wire();
 	if (err)
 		goto exit_debugfs;
-	err = register_netdevice_notifier(&netdev_nb);
+	err = ib_register_client(&name_client);
 	if (err)
 		goto exit_net;
+	err = register_netdevice_notifier(&netdev_nb);
+	if (err)
+		goto exit_client;
 	rdma_link_register(&link_ops);
 	return 0;
 
+exit_client:
+	ib_unregister_client(&name_client);
 exit_net:
 	sroce_net_exit();
 exit_debugfs:
@@ -473,6 +509,7 @@ static void __exit sroce_exit(void)
 	unregister_netdevice_notifier(&netdev_nb);
 	/* 3. our devices, and no one else's of the same driver id */
 	reap(want_all, NULL);
+	ib_unregister_client(&name_client);
 	/* 4. what they stood on */
 	sroce_net_exit();
 	sroce_train_exit();

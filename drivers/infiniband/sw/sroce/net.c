@@ -31,6 +31,7 @@
 #include <rdma/ib_cache.h>
 
 #include "proto/wire.h"
+#include "trace.h"
 
 /**
  * struct sroce_net - what the devices of a network namespace share
@@ -145,6 +146,7 @@ int sroce_net_path_init(struct sroce_path *path, struct sroce_dev *dev,
 	int err;
 
 	path->dev = dev;
+	path->stats = dev->stats;
 	err = dst_cache_init(&path->dst_cache, GFP_KERNEL);
 	if (err)
 		return err;
@@ -357,6 +359,7 @@ static const struct nf_hook_ops hook_ops[] = {
 static int encap_recv(struct sock *sk, struct sk_buff *skb)
 {
 	if (skb_linearize(skb)) {
+		sroce_net_count_drop(sock_net(sk), SROCE_STAT_DROP_NOMEM);
 		kfree_skb(skb);
 		return 0;
 	}
@@ -378,8 +381,10 @@ void sroce_net_count_drop(struct net *net, enum sroce_stat stat)
 {
 	struct sroce_dev *dev = first_dev(net);
 
-	if (dev)
-		this_cpu_inc(dev->stats->v[stat]);
+	if (!dev)
+		return;
+	this_cpu_inc(dev->stats->v[stat]);
+	sroce_trace_drop(dev, 0, stat);
 }
 
 /**

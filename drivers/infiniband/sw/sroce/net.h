@@ -27,6 +27,7 @@ struct socket;
 /**
  * struct sroce_path - where the packets of a QP go
  * @dev: the device
+ * @stats: where packets sent are counted
  * @av: addresses and traffic class
  * @hdr_bytes: bytes of L3 and UDP header at @hdr; 0 until the path is set
  * @sport: UDP source port
@@ -39,6 +40,7 @@ struct socket;
  */
 struct sroce_path {
 	struct sroce_dev *dev;
+	struct sroce_stats __percpu *stats;
 	struct sroce_av av;
 	u8 hdr_bytes;
 	u16 sport;

@@ -198,6 +198,7 @@ void sroce_qp_exit(void)
 static void init_qp(struct sroce_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->dev = to_sroce_dev(qp->ibqp->device);
+	qp->stats = qp->dev->stats;
 	qp->type = type_of(init->qp_type);
 	qp->who.pd = qp->ibqp->pd;
 	qp->who.qp_id = atomic64_inc_return(&last_id);

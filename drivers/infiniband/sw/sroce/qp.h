@@ -243,6 +243,7 @@ struct sroce_rx {
  * @ibqp: the core's part; not to be looked at once @dead is set
  * @qpn: its number
  * @dev: its device
+ * @stats: where it counts: @dev's counters, or those it is bound to
  * @who: what memory it may use
  * @type: enum sroce_qp_type
  * @dead: being destroyed; set once
@@ -277,6 +278,7 @@ struct sroce_rx {
 struct sroce_qp {
 	struct ib_qp *ibqp;
 	struct sroce_dev *dev;
+	struct sroce_stats __percpu *stats;
 	u32 qpn;
 	struct sroce_party who;
 	enum sroce_qp_type type;

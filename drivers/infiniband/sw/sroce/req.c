@@ -18,6 +18,7 @@
 #include "proto/psn.h"
 #include "proto/wire.h"
 #include "reg.h"
+#include "trace.h"
 #include "train.h"
 #include "txq.h"
 
@@ -253,7 +254,7 @@ static bool build_failed(struct sroce_qp *qp, struct run *run, int err)
 		sroce_txq_fail(qp, qp->tx.sq.next, IB_WC_LOC_PROT_ERR);
 		return false;
 	}
-	sroce_stat_inc(qp->dev, SEND_ERR);
+	sroce_drop(qp, SEND_ERR);
 	hold(qp, run);
 	/* no route is like loss: the ACK timeout decides when to give up */
 	return err == -ENETUNREACH;
@@ -265,9 +266,9 @@ static void count_sent(struct sroce_qp *qp, struct run *run, u32 npsn,
 	struct sroce_window *win = &qp->tx.window;
 
 	if (probe)
-		sroce_stat_inc(qp->dev, TLP);
+		sroce_stat_inc(qp, TLP);
 	else if (sroce_window_resending(win))
-		sroce_stat_inc(qp->dev, RETRANS_PKTS);
+		sroce_stat_inc(qp, RETRANS_PKTS);
 	sroce_window_sent(win, npsn, run->now_ns);
 	/* UC: nobody answers; sent is done (IBA 9.8.2.1) */
 	if (unlikely(qp->type != SROCE_QPT_RC))
@@ -439,7 +440,7 @@ static enum step begin(struct sroce_qp *qp, struct sroce_swqe *w)
 	if (w->flags & SROCE_SWQE_RD_ATOMIC)
 		tx->rd_out++;
 	else if (w->op <= SROCE_OP_SEND_INV)
-		sroce_stat_inc(qp->dev, RDMA_SENDS);
+		sroce_stat_inc(qp, RDMA_SENDS);
 	return STEP_ON;
 }
 
@@ -515,11 +516,11 @@ static void check_clock(struct sroce_qp *qp, u64 now_ns)
 	rw = sroce_window_timeout(&tx->window, now_ns);
 	if (rw == SROCE_RW_NONE)
 		return;
-	sroce_stat_inc(qp->dev, ACK_TIMEOUT);
+	sroce_stat_inc(qp, ACK_TIMEOUT);
 	if (rw == SROCE_RW_RESEND) {
 		sroce_txq_seek(qp);
 	} else {
-		sroce_stat_inc(qp->dev, RETRY_EXC);
+		sroce_stat_inc(qp, RETRY_EXC);
 		sroce_txq_fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
 	}
 }

@@ -19,6 +19,7 @@
 #include "proto/psn.h"
 #include "proto/wire.h"
 #include "sgl.h"
+#include "trace.h"
 
 /* --- completions and verdicts --------------------------------------------- */
 
@@ -50,9 +51,11 @@ static void complete_rwqe(struct sroce_qp *qp, const struct sroce_hdr *h, u8 sta
 			wc.inv_rkey = h->inv_rkey;
 			wc.wc_flags |= IB_WC_WITH_INVALIDATE;
 		}
-		sroce_stat_inc(qp->dev, RDMA_RECVS);
+		sroce_stat_inc(qp, RDMA_RECVS);
 	} else if (status == IB_WC_WR_FLUSH_ERR) {
-		sroce_stat_inc(qp->dev, CQE_FLUSH);
+		sroce_stat_inc(qp, RESP_CQE_FLUSH);
+	} else {
+		sroce_stat_inc(qp, RESP_CQE_ERR);
 	}
 	sroce_sched_complete_rx(qp, &wc);
 }
@@ -89,13 +92,13 @@ static void raise(struct sroce_qp *qp, u8 event)
 static void count_verdict(struct sroce_qp *qp, enum sroce_verdict v)
 {
 	if (v == SROCE_V_SEQ_ERR)
-		sroce_stat_inc(qp->dev, OUT_OF_SEQ);
+		sroce_drop(qp, OUT_OF_SEQ);
 	else if (v == SROCE_V_RNR)
-		sroce_stat_inc(qp->dev, OUT_OF_BUFFER);
+		sroce_drop(qp, OUT_OF_BUFFER);
 	else if (v == SROCE_V_INV_REQ_LEN)
-		sroce_stat_inc(qp->dev, RESP_LOC_LEN);
+		sroce_stat_inc(qp, RESP_LOC_LEN);
 	else if (v == SROCE_V_ACCESS || v == SROCE_V_ACCESS_TAKEN)
-		sroce_stat_inc(qp->dev, RESP_REM_ACCESS);
+		sroce_stat_inc(qp, RESP_REM_ACCESS);
 }
 
 /* Let go of all memory, at the end of a section and before an invalidation. */
@@ -133,8 +136,10 @@ static void reject(struct sroce_qp *qp, const struct sroce_hdr *h,
 		complete_rwqe(qp, h, wc_status[fault->wc]);
 	else
 		raise(qp, fault->event);
-	if (fault->action == SROCE_ACTION_FATAL)
+	if (fault->action == SROCE_ACTION_FATAL) {
 		rx->fatal_after_nak = true;
+		sroce_trace_verdict(qp->dev, qp->qpn, v);
+	}
 	if (qp->type == SROCE_QPT_UC)
 		lose_message(rx, sroce_psn_add(h->psn, 1));
 }
@@ -149,7 +154,7 @@ static void duplicate(struct sroce_qp *qp, const struct sroce_hdr *h)
 {
 	struct sroce_rx *rx = &qp->rx;
 
-	sroce_stat_inc(qp->dev, DUP_REQUEST);
+	sroce_stat_inc(qp, DUP_REQUEST);
 	if (!(h->info->flags & SROCE_OPF_ANSWERED)) {
 		rx->ack_due = true;
 		return;
@@ -168,7 +173,7 @@ static enum sroce_verdict check_uc_psn(struct sroce_qp *qp,
 {
 	if (h->psn == qp->rx.epsn)
 		return SROCE_V_OK;
-	sroce_stat_inc(qp->dev, OUT_OF_SEQ);
+	sroce_drop(qp, OUT_OF_SEQ);
 	lose_message(&qp->rx, h->psn);
 	return SROCE_V_OK;
 }
@@ -187,7 +192,7 @@ static enum sroce_verdict check_psn(struct sroce_qp *qp,
 		/* one NAK a gap; the rest of the burst says nothing new */
 		if (!rx->nak_sent)
 			return SROCE_V_SEQ_ERR;
-		sroce_stat_inc(qp->dev, OUT_OF_SEQ);
+		sroce_drop(qp, OUT_OF_SEQ);
 		return SROCE_V_DROP;
 	}
 	rx->nak_sent = false;
@@ -311,7 +316,7 @@ static enum sroce_verdict begin_write(struct sroce_qp *qp,
 	rx->wr_rkey = h->rkey;
 	rx->wr_left = h->dmalen;
 	rx->wr_total = h->dmalen;
-	sroce_stat_inc(qp->dev, RX_WRITE);
+	sroce_stat_inc(qp, RX_WRITE);
 	return SROCE_V_OK;
 }
 
@@ -387,7 +392,7 @@ static enum sroce_verdict do_read(struct sroce_qp *qp,
 	    !sroce_mr_use_remote(&rx->hold, qp->dev, &qp->who, h->rkey,
 				 IB_ACCESS_REMOTE_READ, h->va, h->dmalen))
 		return SROCE_V_ACCESS;
-	sroce_stat_inc(qp->dev, RX_READ);
+	sroce_stat_inc(qp, RX_READ);
 	rsp.npsn = sroce_answer_psns(qp, h->dmalen);
 	rsp.msn = (rx->msn + 1) & SROCE_PSN_MASK;
 	sroce_answer_remember(rx, &rsp);
@@ -425,7 +430,7 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 		err = sroce_mr_fadd(mr, h->va, h->swap_add, &rsp.orig);
 	if (err)
 		return SROCE_V_INV_REQ;
-	sroce_stat_inc(qp->dev, RX_ATOMIC);
+	sroce_stat_inc(qp, RX_ATOMIC);
 	sroce_answer_remember(rx, &rsp);
 	return SROCE_V_OK;
 }
@@ -538,7 +543,7 @@ void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 
 	lockdep_assert_held(&rx->lock);
 	if (!sroce_qpstate_can_requests(rx->state) || rx->fatal_after_nak) {
-		sroce_stat_inc(qp->dev, DROP_STATE);
+		sroce_drop(qp, DROP_STATE);
 		return;
 	}
 	if (rx->state == SROCE_QPS_RTR && !rx->comm_est) {

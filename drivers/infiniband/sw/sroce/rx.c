@@ -18,6 +18,7 @@
 #include "proto/opcode.h"
 #include "proto/wire.h"
 #include "resp.h"
+#include "trace.h"
 #include "ud.h"
 
 #include "compat.h"
@@ -163,20 +164,20 @@ static bool pkey_ok(u16 a, u16 b)
 	return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000);
 }
 
-static void count_fault(struct sroce_dev *dev, enum sroce_hdr_fault fault)
+static void count_fault(struct sroce_qp *qp, enum sroce_hdr_fault fault)
 {
 	switch (fault) {
 	case SROCE_HDR_TVER:
-		sroce_stat_inc(dev, DROP_TVER);
+		sroce_drop(qp, DROP_TVER);
 		break;
 	case SROCE_HDR_OPCODE:
-		sroce_stat_inc(dev, DROP_OPCODE);
+		sroce_drop(qp, DROP_OPCODE);
 		break;
 	case SROCE_HDR_LENGTH:
-		sroce_stat_inc(dev, DROP_LENGTH);
+		sroce_drop(qp, DROP_LENGTH);
 		break;
 	default:
-		sroce_stat_inc(dev, DROP_SHORT);
+		sroce_drop(qp, DROP_SHORT);
 	}
 }
 
@@ -192,9 +193,9 @@ static void rx_cnp(struct batch *b, struct sroce_qp *qp)
 		handled |= sroce_cc_cnp_rx(qp, b->now_ns);
 	}
 	if (handled)
-		sroce_stat_inc(qp->dev, RP_CNP_HANDLED);
+		sroce_stat_inc(qp, RP_CNP_HANDLED);
 	else
-		sroce_stat_inc(qp->dev, RP_CNP_IGNORED);
+		sroce_stat_inc(qp, RP_CNP_IGNORED);
 }
 
 static bool is_mcast(const void *l3, bool v6)
@@ -211,7 +212,7 @@ static void deliver(struct batch *b, struct sroce_qp *qp,
 		return;
 	}
 	if (f->h.info->type != qp->type) {
-		sroce_stat_inc(qp->dev, DROP_TYPE);
+		sroce_drop(qp, DROP_TYPE);
 		return;
 	}
 	if (unlikely(qp->type == SROCE_QPT_UD)) {
@@ -290,21 +291,21 @@ struct fanout {
 	bool good;
 };
 
-static bool mcast_check(struct fanout *o, struct sroce_dev *dev)
+static bool mcast_check(struct fanout *o, struct sroce_qp *qp)
 {
 	const struct wire *w = o->w;
 	enum sroce_hdr_fault fault = sroce_hdr_parse(&o->f.h, w->bth, w->bytes);
 
 	if (fault) {
-		count_fault(dev, fault);
+		count_fault(qp, fault);
 		return false;
 	}
 	if (o->f.h.info->type != SROCE_QPT_UD) {
-		sroce_stat_inc(dev, DROP_TYPE);
+		sroce_drop(qp, DROP_TYPE);
 		return false;
 	}
 	if (!sroce_frame_icrc_ok(w->l3, w->v6, w->id, w->bth, w->bytes)) {
-		sroce_stat_inc(dev, ICRC);
+		sroce_drop(qp, ICRC);
 		return false;
 	}
 	frame_fill(&o->f, w);
@@ -318,18 +319,18 @@ static void mcast_one(struct sroce_qp *qp, void *arg)
 
 	if (o->dev != qp->dev) {
 		o->dev = qp->dev;
-		sroce_stat_inc(qp->dev, RCVD_PKTS);
-		sroce_stat_add(qp->dev, RCVD_BYTES, o->w->bytes);
-		sroce_stat_inc(qp->dev, RCVD_MCAST);
+		sroce_stat_inc(qp, RCVD_PKTS);
+		sroce_stat_add(qp, RCVD_BYTES, o->w->bytes);
+		sroce_stat_inc(qp, RCVD_MCAST);
 	}
 	if (!o->seen) {
 		o->seen = true;
-		o->good = mcast_check(o, qp->dev);
+		o->good = mcast_check(o, qp);
 	}
 	if (!o->good)
 		return;
 	if (!pkey_ok(o->f.h.pkey, qp->pkey))
-		sroce_stat_inc(qp->dev, DROP_PKEY);
+		sroce_drop(qp, DROP_PKEY);
 	else
 		deliver(o->b, qp, &o->f);
 }
@@ -377,26 +378,26 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
 		return;
 	}
-	sroce_stat_inc(qp->dev, RCVD_PKTS);
-	sroce_stat_add(qp->dev, RCVD_BYTES, w->bytes);
+	sroce_stat_inc(qp, RCVD_PKTS);
+	sroce_stat_add(qp, RCVD_BYTES, w->bytes);
 	fault = sroce_hdr_parse(&f.h, w->bth, w->bytes);
 	if (unlikely(fault)) {
-		count_fault(qp->dev, fault);
+		count_fault(qp, fault);
 		return;
 	}
 	/* a datagram may come from anywhere; the Q_Key guards the QP */
 	if (unlikely(qp->type == SROCE_QPT_UD ? is_mcast(w->l3, w->v6) :
 					       !addr_ok(qp, w->l3, w->v6))) {
-		sroce_stat_inc(qp->dev, DROP_ADDR);
+		sroce_drop(qp, DROP_ADDR);
 		return;
 	}
 	if (unlikely(!sroce_frame_icrc_ok(w->l3, w->v6, w->id, w->bth,
 					  w->bytes))) {
-		sroce_stat_inc(qp->dev, ICRC);
+		sroce_drop(qp, ICRC);
 		return;
 	}
 	if (unlikely(!pkey_ok(f.h.pkey, qp->pkey))) {
-		sroce_stat_inc(qp->dev, DROP_PKEY);
+		sroce_drop(qp, DROP_PKEY);
 		return;
 	}
 	frame_fill(&f, w);

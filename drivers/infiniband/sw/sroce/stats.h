@@ -54,6 +54,8 @@ struct sroce_dev;
 	X(RESP_REM_ACCESS,	resp_remote_access_errors)	\
 	X(CQE_ERR,		req_cqe_error)			\
 	X(CQE_FLUSH,		req_cqe_flush_error)		\
+	X(RESP_CQE_ERR,		resp_cqe_error)			\
+	X(RESP_CQE_FLUSH,	resp_cqe_flush_error)		\
 	X(ICRC,			rx_icrc_encapsulated)		\
 	X(DROP_SHORT,		rx_drop_short)			\
 	X(DROP_TVER,		rx_drop_tver)			\
@@ -72,6 +74,17 @@ struct sroce_dev;
 	X(RP_CNP_HANDLED,	rp_cnp_handled)			\
 	X(RP_CNP_IGNORED,	rp_cnp_ignored)
 
+/*
+ * X(enumerator, name): the same counter under the name another driver has for it,
+ * rdma_rxe's where ours is mlx5's, and mlx5's where ours is rdma_rxe's.
+ */
+#define SROCE_STATS_ALIASES(X)					\
+	X(OUT_OF_SEQ,		out_of_seq_request)		\
+	X(SEQ_ERR,		rcvd_seq_err)			\
+	X(RETRY_EXC,		retry_exceeded_err)		\
+	X(RNR_EXC,		retry_rnr_exceeded_err)		\
+	X(RCVD_RNR,		rnr_nak_retry_err)
+
 enum sroce_stat {
 #define X(e, n) SROCE_STAT_##e,
 	SROCE_STATS(X)
@@ -88,11 +101,26 @@ struct sroce_stats {
 	u64 v[SROCE_STAT_N];
 };
 
-#define sroce_stat_add(dev, stat, n) \
-	this_cpu_add((dev)->stats->v[SROCE_STAT_##stat], n)
-#define sroce_stat_inc(dev, stat) sroce_stat_add(dev, stat, 1)
+/**
+ * struct sroce_stats_set - counters of the QPs bound to one of ib_core's counters
+ * @stats: per-CPU counters
+ */
+struct sroce_stats_set {
+	struct sroce_stats __percpu *stats;
+};
 
-u64 sroce_stats_sum(const struct sroce_dev *dev, enum sroce_stat stat);
+/* @at: what has a pointer to counters: a device, a QP, a path. */
+#define sroce_stat_add(at, stat, n) \
+	this_cpu_add(READ_ONCE((at)->stats)->v[SROCE_STAT_##stat], n)
+#define sroce_stat_inc(at, stat) sroce_stat_add(at, stat, 1)
+
+const char *sroce_stats_name(enum sroce_stat stat);
+u64 sroce_stats_of(const struct sroce_stats __percpu *stats,
+		   enum sroce_stat stat);
+void sroce_stats_fill(const struct sroce_stats __percpu *stats,
+		      struct rdma_hw_stats *out);
+
+u64 sroce_stats_sum(struct sroce_dev *dev, enum sroce_stat stat);
 struct rdma_hw_stats *sroce_stats_alloc(struct ib_device *ibdev, u32 port);
 int sroce_stats_read(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index);

@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "net.h"
+#include "trace.h"
 
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
@@ -490,7 +491,7 @@ u32 sroce_train_wire_bytes(const struct sroce_train *t)
  */
 int sroce_train_send(struct sroce_train *t)
 {
-	struct sroce_dev *dev = t->path->dev;
+	const struct sroce_path *path = t->path;
 	const bool pack = t->buf;
 	int err = 0;
 
@@ -498,14 +499,16 @@ int sroce_train_send(struct sroce_train *t)
 		dst_release(t->dst);
 		err = -ENOBUFS;
 	} else if (t->head) {
-		sroce_stat_inc(dev, SENT_TRAINS);
+		sroce_stat_inc(path, SENT_TRAINS);
 		if (pack && t->frames > 1)
-			sroce_stat_inc(dev, SENT_PACKS);
-		sroce_stat_add(dev, SENT_PKTS, t->frames);
-		sroce_stat_add(dev, SENT_BYTES, t->bytes);
+			sroce_stat_inc(path, SENT_PACKS);
+		sroce_stat_add(path, SENT_PKTS, t->frames);
+		sroce_stat_add(path, SENT_BYTES, t->bytes);
 		err = train_xmit(t, pack);
 		if (unlikely(net_xmit_eval(err))) {
-			sroce_stat_add(dev, TX_DROPPED, t->frames);
+			sroce_stat_add(path, TX_DROPPED, t->frames);
+			sroce_trace_drop(path->dev, 0,
+					 SROCE_STAT_TX_DROPPED);
 			err = -ENOBUFS;
 		} else {
 			err = 0;

@@ -16,6 +16,7 @@
 #include "proto/opcode.h"
 #include "proto/psn.h"
 #include "proto/wire.h"
+#include "trace.h"
 #include "train.h"
 #include "txq.h"
 
@@ -108,11 +109,11 @@ static void sent(struct sroce_qp *qp, struct sroce_swqe *w)
 	tx->sq.next++;
 }
 
-static void count_sent(struct sroce_dev *dev, const struct sroce_av *av)
+static void count_sent(struct sroce_qp *qp, const struct sroce_av *av)
 {
-	sroce_stat_inc(dev, RDMA_SENDS);
+	sroce_stat_inc(qp, RDMA_SENDS);
 	if (rdma_is_multicast_addr((struct in6_addr *)&av->daddr))
-		sroce_stat_inc(dev, SENT_MCAST);
+		sroce_stat_inc(qp, SENT_MCAST);
 }
 
 /* Send the next WQE; false when it cannot be, now or ever. */
@@ -138,9 +139,9 @@ static bool send_next(struct sroce_qp *qp, struct sroce_train *t)
 		return false;
 	}
 	if (err)
-		sroce_stat_inc(qp->dev, SEND_ERR);
+		sroce_drop(qp, SEND_ERR);
 	else
-		count_sent(qp->dev, &dest->av);
+		count_sent(qp, &dest->av);
 	sent(qp, w);
 	return true;
 }
@@ -204,7 +205,9 @@ static void complete_rwqe(struct sroce_qp *qp, const struct sroce_frame *f,
 		wc.wc_flags |= IB_WC_WITH_VLAN;
 	}
 	if (status == IB_WC_SUCCESS)
-		sroce_stat_inc(qp->dev, RDMA_RECVS);
+		sroce_stat_inc(qp, RDMA_RECVS);
+	else
+		sroce_stat_inc(qp, RESP_CQE_ERR);
 	sroce_sched_complete_rx(qp, &wc);
 }
 
@@ -252,14 +255,16 @@ static void reject(struct sroce_qp *qp, const struct sroce_frame *f,
 	const struct sroce_fault *fault = sroce_fault(v, SROCE_QPT_UD);
 
 	if (v == SROCE_V_RNR)
-		sroce_stat_inc(qp->dev, OUT_OF_BUFFER);
+		sroce_drop(qp, OUT_OF_BUFFER);
 	else if (v == SROCE_V_INV_REQ_LEN)
-		sroce_stat_inc(qp->dev, RESP_LOC_LEN);
+		sroce_stat_inc(qp, RESP_LOC_LEN);
 	if (qp->rx.rwqe_held)
 		complete_rwqe(qp, f, fault->wc == SROCE_WC_LOC_LEN_ERR ?
 			      IB_WC_LOC_LEN_ERR : IB_WC_LOC_PROT_ERR);
-	if (fault->action == SROCE_ACTION_FATAL)
+	if (fault->action == SROCE_ACTION_FATAL) {
+		sroce_trace_verdict(qp->dev, qp->qpn, v);
 		sroce_sched_fatal_rx(qp);
+	}
 }
 
 /**
@@ -275,11 +280,11 @@ void sroce_ud_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 
 	lockdep_assert_held(&qp->rx.lock);
 	if (!sroce_qpstate_can_requests(qp->rx.state)) {
-		sroce_stat_inc(qp->dev, DROP_STATE);
+		sroce_drop(qp, DROP_STATE);
 		return;
 	}
 	if (f->h.qkey != qp->qkey) {
-		sroce_stat_inc(qp->dev, DROP_QKEY);
+		sroce_drop(qp, DROP_QKEY);
 		return;
 	}
 	v = receive(qp, f);

@@ -13,6 +13,7 @@
  */
 #include "verbs.h"
 #include "ah.h"
+#include "counter.h"
 #include "cq.h"
 #include "dev.h"
 #include "mad.h"
@@ -234,6 +235,8 @@ static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 				  gid);
 }
 
+SROCE_COMPAT_DEFINE_COUNTERS(sroce_counter)
+
 SROCE_COMPAT_DEFINE_REG_USER_MR(reg_user_mr, sroce_reg_user)
 
 static int resize_user_cq(struct ib_cq *ibcq, SROCE_COMPAT_CQE cqe,
@@ -280,6 +283,7 @@ static const struct ib_device_ops verbs_ops = {
 	.create_srq = sroce_srq_create,
 	.create_user_ah = sroce_ah_create,
 	.dealloc_mw = sroce_mw_dealloc,
+	SROCE_OP_COUNTERS(sroce_counter),
 	.dealloc_pd = dealloc_pd,
 	.dealloc_ucontext = dealloc_ucontext,
 	.dereg_mr = sroce_reg_dereg,
