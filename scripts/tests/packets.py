@@ -40,18 +40,19 @@ class Wire:
         self.dst = ipaddress.ip_address(dst)
         self.sent = 0
 
-    def l3(self, payload_len, src, masked):
+    def l3(self, payload_len, src, masked, dst=None):
+        dst = dst or self.dst
         v6 = self.dst.version == 6
         if v6:
             first = 0x6FFFFFFF if masked else 0x60000000
             return struct.pack("!IHBB", first, payload_len, 17,
                                0xFF if masked else 64) + src.packed + \
-                self.dst.packed
+                dst.packed
         head = struct.pack("!BBHHHBBH", 0x45, 0xFF if masked else 0,
                            20 + payload_len, self.sent & 0xFFFF, 0x4000,
                            0xFF if masked else 64, 17,
                            0xFFFF if masked else 0) + src.packed + \
-            self.dst.packed
+            dst.packed
         if masked:
             return head
         s = sum(struct.unpack("!10H", head))
@@ -59,35 +60,45 @@ class Wire:
         s = ~((s >> 16) + s) & 0xFFFF
         return head[:10] + struct.pack("!H", s) + head[12:]
 
-    def send(self, bth, src=None, icrc_xor=0, cut=None, sport=0xC123):
+    def send(self, bth, src=None, icrc_xor=0, cut=None, sport=0xC123,
+             dst=None):
         """@bth: from the BTH to the end, without ICRC."""
         src = ipaddress.ip_address(src) if src else self.src
+        dst = ipaddress.ip_address(dst) if dst else self.dst
         if cut is not None:
             bth = bth[:cut]
         udp_len = 8 + len(bth) + 4
         masked = bth[:4] + b"\xff" + bth[5:] if len(bth) > 4 else bth
-        crc = zlib.crc32(b"\xff" * 8 + self.l3(udp_len, src, True) +
+        crc = zlib.crc32(b"\xff" * 8 + self.l3(udp_len, src, True, dst) +
                          struct.pack("!HHHH", sport, 4791, udp_len, 0xFFFF) +
                          masked) ^ icrc_xor
         udp = struct.pack("!HHHH", sport, 4791, udp_len, 0)
         if self.dst.version == 6:
-            udp = udp[:6] + self.sum6(src, udp + bth +
+            udp = udp[:6] + self.sum6(src, dst, udp + bth +
                                       struct.pack("<I", crc))
-        self.raw(self.l3(udp_len, src, False) + udp + bth +
-                 struct.pack("<I", crc))
+        self.raw(self.l3(udp_len, src, False, dst) + udp + bth +
+                 struct.pack("<I", crc), dst)
 
-    def sum6(self, src, data):
+    @staticmethod
+    def sum6(src, dst, data):
         data += b"\0" * (len(data) & 1)
         s = sum(struct.unpack("!%dH" % (len(data) // 2), data))
-        s += sum(struct.unpack("!16H", src.packed + self.dst.packed))
+        s += sum(struct.unpack("!16H", src.packed + dst.packed))
         s += len(data) + 17
         while s >> 16:
             s = (s >> 16) + (s & 0xFFFF)
         return struct.pack("!H", (~s & 0xFFFF) or 0xFFFF)
 
-    def raw(self, packet):
+    def mac_of(self, dst):
+        if not dst or not dst.is_multicast:
+            return self.dmac
+        if dst.version == 6:
+            return b"\x33\x33" + dst.packed[12:]
+        return b"\x01\x00\x5e" + bytes([dst.packed[1] & 0x7F]) + dst.packed[2:]
+
+    def raw(self, packet, dst=None):
         kind = b"\x86\xdd" if self.dst.version == 6 else b"\x08\x00"
-        self.sock.send(self.dmac + self.smac + kind + packet)
+        self.sock.send(self.mac_of(dst) + self.smac + kind + packet)
         self.sent += 1
         # a veth queue is short in a machine of one CPU
         if self.sent % 32 == 0:
@@ -146,6 +157,13 @@ def bth(opcode, qpn, psn, tver=0, pkey=0xFFFF, pad=0, ack=1, flags=0):
 
 def reth(va, rkey, length):
     return struct.pack("!QII", va & (1 << 64) - 1, rkey, length & 0xFFFFFFFF)
+
+
+def deth(qkey, src_qpn):
+    return struct.pack("!II", qkey, src_qpn)
+
+
+UD_QKEY, CNP = 0x5555, 0x81
 
 
 class Tests:
@@ -315,6 +333,128 @@ class Tests:
                                 b"\0" * RC_EXT[opcode] + b"g" * 64)
         self.silent("responses nobody waits for", [], shoot)
 
+    # ---- datagrams, UC, CNPs, multicast ----
+
+    def datagrams(self):
+        qpn, psn = self.t.qp["ud"]
+        good = bth(0x64, qpn, psn) + deth(UD_QKEY, 0x99) + b"d" * 32
+
+        def keys():
+            for qkey in (0, 1, UD_QKEY + 1, UD_QKEY | 1 << 31, (1 << 32) - 1):
+                for opcode in (0x64, 0x65):
+                    self.w.send(bth(opcode, qpn, psn) + deth(qkey, 0x99) +
+                                b"\0" * 8)
+        self.silent("UD: wrong Q_Keys", ["rx_drop_qkey"], keys)
+
+        def short():
+            for opcode, ext in ((0x64, 8), (0x65, 12)):
+                whole = bth(opcode, qpn, psn) + deth(UD_QKEY, 1) + b"\0" * 4
+                for cut in range(12 + ext):
+                    self.w.send(whole, cut=cut)
+        self.silent("UD: truncated at every length",
+                    ["rx_drop_short", "rx_drop_length", "rx_drop_qpn"], short)
+
+        def others():
+            for opcode in sorted(RC_EXT) + list(range(0x20, 0x2C)):
+                self.w.send(bth(opcode, qpn, psn) + b"\0" * 28)
+        self.silent("UD: opcodes of RC and UC",
+                    ["rx_drop_type", "rx_drop_length", "rx_drop_opcode"],
+                    others)
+
+        def fields():
+            for bit in range(32):
+                self.w.send(good, icrc_xor=1 << bit)
+            for pkey in (0, 0x7FFE, 0x1234):
+                self.w.send(bth(0x64, qpn, psn, pkey=pkey) +
+                            deth(UD_QKEY, 1) + b"p" * 8)
+            for pad in (1, 2, 3):
+                self.w.send(bth(0x64, qpn, psn, pad=pad) + deth(UD_QKEY, 1))
+        self.silent("UD: wrong ICRC, P_Key, pad",
+                    ["rx_icrc_encapsulated", "rx_drop_pkey",
+                     "rx_drop_length"], fields)
+        self.silent("UD: no receive request",
+                    ["out_of_buffer"],
+                    lambda: [self.w.send(good) for _ in range(50)])
+
+    def unreliable(self):
+        qpn, psn = self.t.qp["uc"]
+
+        def others():
+            for opcode in sorted(RC_EXT) + [0x64, 0x65]:
+                self.w.send(bth(opcode, qpn, psn) + b"\0" * 28)
+        self.silent("UC: opcodes of RC and UD",
+                    ["rx_drop_type", "rx_drop_length", "rx_drop_opcode"],
+                    others)
+
+        def writes():
+            for va, rkey, n in ((self.t.va, self.t.rkey ^ 0x100, 8),
+                                (self.t.va - 4, self.t.rkey, 8),
+                                (self.t.va + 4092, self.t.rkey, 8),
+                                (self.t.va, self.t.rkey ^ 1, 8)):
+                for opcode in (0x26, 0x2A):
+                    for d in (0, 1, 5, -1, 1 << 23):
+                        self.w.send(bth(opcode, qpn, psn + d) +
+                                    reth(va, rkey, n) + b"w" * n)
+            for opcode in (0x21, 0x22, 0x27, 0x28):
+                self.w.send(bth(opcode, qpn, psn + 9) + b"m" * 1024)
+        self.silent("UC: WRITEs out of bounds, ends without a beginning", [],
+                    writes)
+
+    def cnps(self):
+        def shoot():
+            for qpn, psn in self.t.qp.values():
+                for n in (0, 1, 4, 15, 16, 17, 20, 64, 1024):
+                    for flags in range(4):
+                        self.w.send(bth(CNP, qpn, psn, ack=0, flags=flags) +
+                                    b"\0" * n)
+                self.w.send(bth(CNP, qpn, psn) + b"\0" * 16, icrc_xor=1)
+                self.w.send(bth(CNP, qpn, psn, pkey=1) + b"\0" * 16)
+            for _ in range(500):
+                self.w.send(bth(CNP, self.t.qp["rts"][0], 0) + b"\0" * 16)
+        self.silent("CNPs of all shapes to queue pairs in all states", [],
+                    shoot)
+
+    def multicast(self):
+        group = "ff0e::9:9:9" if self.w.dst.version == 6 else "239.9.9.9"
+        if self.t.counter("rcvd_mcast_pkts") is None:
+            return
+        qpn, psn = self.t.qp["ud"]
+        tail = deth(UD_QKEY, 0x99) + b"m" * 32
+        good = bth(0x64, 0xFFFFFF, psn) + tail
+
+        def keys():
+            for qkey in (0, UD_QKEY + 1, UD_QKEY | 1 << 31):
+                self.w.send(bth(0x64, 0xFFFFFF, psn) + deth(qkey, 1),
+                            dst=group)
+        self.silent("multicast: wrong Q_Keys", ["rx_drop_qkey"], keys)
+
+        def bad():
+            for bit in range(32):
+                self.w.send(good, dst=group, icrc_xor=1 << bit)
+            for opcode in (RC_SEND_ONLY, RC_WRITE_ONLY, RC_ACK, 0x24, CNP):
+                self.w.send(bth(opcode, 0xFFFFFF, psn) + b"\0" * 28,
+                            dst=group)
+            self.w.send(bth(0x64, 0xFFFFFF, psn, pkey=1) + tail, dst=group)
+            self.w.send(bth(0x64, 0xFFFFFF, psn, tver=1) + tail, dst=group)
+            for cut in range(12, 20):
+                self.w.send(good, dst=group, cut=cut)
+        self.silent("multicast: wrong ICRC, opcode, P_Key, version, length",
+                    ["rx_icrc_encapsulated", "rx_drop_type", "rx_drop_pkey",
+                     "rx_drop_tver", "rx_drop_short", "rx_drop_length",
+                     "rx_drop_opcode"], bad)
+
+        def mixed():
+            for n in range(10):
+                # a group's address with a queue pair of one's own, and reverse
+                self.w.send(bth(0x64, qpn, psn + n) + tail, dst=group)
+                self.w.send(bth(RC_SEND_ONLY, self.t.qp["rts"][0], n) +
+                            b"x" * 8, dst=group)
+                self.w.send(good)
+        self.silent("multicast address without 0xffffff, and reverse",
+                    ["rx_drop_addr", "rx_drop_qpn"], mixed)
+        self.silent("multicast: no receive request", ["out_of_buffer"],
+                    lambda: [self.w.send(good, dst=group) for _ in range(50)])
+
     def noise(self):
         """Right in everything a header check sees, wild in all the rest."""
         bad = ""
@@ -369,6 +509,7 @@ def main():
     for group in (t.truncated, t.truncated_ip, t.wrong_icrc,
                   t.unknown_opcodes, t.other_transports, t.versions,
                   t.no_such_qp, t.states, t.foreign, t.pkeys, t.ghosts,
+                  t.datagrams, t.unreliable, t.cnps, t.multicast,
                   t.noise):
         group()
     target.ask("quit")

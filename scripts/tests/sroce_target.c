@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs to be shot at: one in each state, a few to be sacrificed, and
+ * Queue pairs to be shot at: an RC one in each state, UC and UD ones, the latter in a
+ * multicast group, a few to be sacrificed, and
  * memory whose every byte is watched. packets.py drives it over a pipe:
  *
  *   check      nothing at all may have changed
@@ -21,10 +22,13 @@ static struct tl_dev peer;
 static uint8_t *mem;
 static struct ibv_mr *exported;
 static struct ibv_cq *cq;
-static struct ibv_qp *fixed[5];
+#define UD_QKEY 0x5555
+
+static struct ibv_qp *fixed[7];
 static struct ibv_qp *victim[SACRIFICES];
-static const int fixed_state[5] = {
+static const int fixed_state[7] = {
 	IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_ERR,
+	IBV_QPS_RTS, IBV_QPS_RTS,
 };
 
 static struct ibv_qp *make_qp(int state, const char *role)
@@ -65,6 +69,47 @@ static struct ibv_qp *make_qp(int state, const char *role)
 		tl_die("modify: %d", rc);
 	printf("qp %s %u %u\n", role, qp->qp_num, psn);
 	return qp;
+}
+
+/* Both accept packets as soon as they are made; no receive request is posted. */
+static struct ibv_qp *make_unreliable(enum ibv_qp_type type, const char *role)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = type, .send_cq = cq, .recv_cq = cq,
+		.cap = { 8, 8, 1, 1, 0 },
+	};
+	bool ud = type == IBV_QPT_UD;
+	struct tl_conn c = tl_conn_default();
+	uint32_t psn = tl_rand() & 0xffffff;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qkey = UD_QKEY, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	struct ibv_qp *qp = ibv_create_qp(dev_a.pd, &init);
+
+	if (!qp || ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+				 IBV_QP_PORT | (ud ? IBV_QP_QKEY :
+						IBV_QP_ACCESS_FLAGS)))
+		tl_die("%s: INIT", role);
+	tl_fill_rtr(&attr, &c, &dev_a, &peer.gid, 0x77, psn);
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE |
+			  (ud ? 0 : IBV_QP_AV | IBV_QP_PATH_MTU |
+			   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)))
+		tl_die("%s: RTR", role);
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = psn;
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		tl_die("%s: RTS", role);
+	printf("qp %s %u %u\n", role, qp->qp_num, psn);
+	return qp;
+}
+
+static void join(struct ibv_qp *qp, int family)
+{
+	union ibv_gid group;
+
+	inet_pton(AF_INET6, family == 6 ? "ff0e::9:9:9" : "::ffff:239.9.9.9",
+		  group.raw);
+	if (!dev_a.is_rxe && ibv_attach_mcast(qp, &group, 0))
+		tl_die("attach");
 }
 
 static bool filled(const uint8_t *at, size_t len)
@@ -147,8 +192,11 @@ int main(int argc, char **argv)
 		tl_die("setup");
 	printf("mr %" PRIu64 " %u\n", (uint64_t)(uintptr_t)mem + PAGE,
 	       exported->rkey);
-	for (i = 0; i < ARRAY_SIZE(fixed); i++)
+	for (i = 0; i < ARRAY_SIZE(roles); i++)
 		fixed[i] = make_qp(fixed_state[i], roles[i]);
+	fixed[5] = make_unreliable(IBV_QPT_UC, "uc");
+	fixed[6] = make_unreliable(IBV_QPT_UD, "ud");
+	join(fixed[6], family);
 	refresh();
 	printf("ready\n");
 	while (fgets(line, sizeof(line), stdin)) {
