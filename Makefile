@@ -7,7 +7,8 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 KMAKE = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
-.PHONY: modules modules_install install clean have-kdir help
+.PHONY: modules modules_install install install-boot uninstall-boot clean
+.PHONY: have-kdir help
 .PHONY: run test check bench accept experiment-dcqcn lab lab-clean
 
 modules: have-kdir
@@ -16,8 +17,23 @@ modules: have-kdir
 modules_install: modules
 	$(KMAKE) modules_install
 
-install: modules_install
+install: modules_install install-boot
 	depmod -a $(KVER)
+
+# What brings devices back after a boot; packages set other directories.
+DESTDIR =
+RULESDIR ?= /usr/local/lib/udev/rules.d
+UNITDIR ?= /usr/local/lib/systemd/system
+
+install-boot:
+	install -D -m 644 scripts/boot/76-sroce.rules \
+		$(DESTDIR)$(RULESDIR)/76-sroce.rules
+	install -D -m 644 scripts/boot/sroce@.service \
+		$(DESTDIR)$(UNITDIR)/sroce@.service
+
+uninstall-boot:
+	rm -f $(DESTDIR)$(RULESDIR)/76-sroce.rules \
+		$(DESTDIR)$(UNITDIR)/sroce@.service
 
 clean:
 	@if [ -e $(KDIR)/Makefile ]; then $(KMAKE) clean; fi
@@ -64,6 +80,7 @@ help:
 	@echo "  make                    sroce.ko for the kernel at KDIR"
 	@echo "                          ($(KDIR))"
 	@echo "  make install            install it there (as root)"
+	@echo "  make install-boot       only the udev rule and the systemd unit"
 	@echo "  make clean              remove what was built and out/"
 	@echo "  make run                perftest between two sroce devices in a"
 	@echo "                          virtual machine; prints tables"
