@@ -45,6 +45,47 @@ static void sq_drain(void)
 	case_end();
 }
 
+/*
+ * A connection ends in an error and its queue pair goes back to RESET at once, to be
+ * connected anew: what the error still had to say must not hit the new connection.
+ */
+static void reset_forgets(void)
+{
+	struct post bad;
+	struct pair p;
+	int i;
+
+	if (!case_begin("RESET forgets an error that was not told yet"))
+		return;
+	pair_init(&p);
+	pair_make(&p);
+	for (i = 0; i < 40; i++) {
+		bad = post_of(&p, IBV_WR_RDMA_WRITE, 1, 100);
+		bad.rkey ^= 0x5500;
+		EXPECT(!post_raw(&p.a, &bad), "post_send");
+		/* b meets the error, at another moment each time */
+		if (i & 1)
+			sched_yield();
+		if (i & 2)
+			usleep(50 * i);
+		EXPECT(!tl_qp_to(p.b.qp, IBV_QPS_RESET), "modify");
+		EXPECT(!tl_qp_to(p.a.qp, IBV_QPS_RESET), "modify");
+		pair_connect(&p);
+		tl_sleep_ms(5);
+		expect_state(p.a.qp, IBV_QPS_RTS);
+		expect_state(p.b.qp, IBV_QPS_RTS);
+		tl_drop_events(&dev_b);
+		while (ibv_poll_cq(p.a.scq, 1, &(struct ibv_wc){}) > 0)
+			;
+		EXPECT(!post_simple(&p, IBV_WR_RDMA_WRITE, 2, 100), "post");
+		expect_wc(p.a.scq, 2, IBV_WC_SUCCESS, 3000);
+		if (!case_good)
+			break;
+	}
+	pair_drop(&p);
+	case_end();
+}
+
 static void sq_drain_idle(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD,
@@ -341,6 +382,7 @@ int main(int argc, char **argv)
 	pair_main(argc, argv, 200);
 	sq_drain();
 	sq_drain_idle();
+	reset_forgets();
 	comm_est();
 	cq_overflow();
 	completion_events();

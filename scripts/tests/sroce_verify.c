@@ -270,6 +270,12 @@ static void wait_events(void)
 		fail(NULL, "a completion without its event");
 }
 
+static bool is_change(enum ibv_event_type type)
+{
+	return type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE ||
+	       type == IBV_EVENT_GID_CHANGE;
+}
+
 static void check_async(void)
 {
 	struct ibv_async_event ev;
@@ -278,7 +284,8 @@ static void check_async(void)
 	for (s = 0; s < 2; s++) {
 		if (ibv_get_async_event(sides[s].dev.ctx, &ev))
 			continue;
-		if (ev.event_type != IBV_EVENT_COMM_EST)
+		if (ev.event_type != IBV_EVENT_COMM_EST &&
+		    !(opt.changes && is_change(ev.event_type)))
 			fail(NULL, "%s: event %s", sides[s].dev.name,
 			     ibv_event_type_str(ev.event_type));
 		ibv_ack_async_event(&ev);
@@ -424,7 +431,7 @@ static void usage(void)
 	       " -s seed  -e events  -M longest, -l shortest message  -g SGEs  -d depth\n"
 	       " -r %% of receives posted late  -T ACK timeout code\n"
 	       " -R RNR timer code  -c traffic class  -1 one way  -w no-progress limit, s\n"
-	       " -x N break a byte after N rounds\n -L limit of the program, s  -o operations, any of:\n");
+	       " -p 1 events of port and addresses are expected\n -x N break a byte after N rounds\n -L limit of the program, s  -o operations, any of:\n");
 	for (k = 0; k < OP_KINDS; k++)
 		printf(" %s", kinds[k].name);
 	printf("\n");
@@ -457,7 +464,8 @@ static const struct {
 	{ 'm', &opt.pmtu }, { 'q', &opt.qps }, { 't', &opt.seconds },
 	{ 'g', &opt.max_sge }, { 'd', &opt.depth }, { 'r', &opt.late },
 	{ 'T', &opt.timeout }, { 'R', &opt.rnr_timer }, { 'c', &opt.tclass },
-	{ 'w', &opt.watchdog }, { 'L', &opt.limit }, { 'l', &opt.min },
+	{ 'w', &opt.watchdog }, { 'p', &opt.changes }, { 'L', &opt.limit },
+	{ 'l', &opt.min },
 };
 
 static bool parse_number(int letter)
@@ -477,7 +485,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	while ((c = getopt(argc, argv,
-			   "f:A:B:m:q:n:t:s:eM:g:d:r:T:c:1w:L:l:o:x:R:")) != -1) {
+			   "f:A:B:m:p:q:n:t:s:eM:g:d:r:T:c:1w:L:l:o:x:R:")) != -1) {
 		if (parse_number(c))
 			continue;
 		if (c == 'n')

@@ -112,6 +112,7 @@ static struct {
 	unsigned int ops;
 	size_t max;
 	int min;		/* above 0 also means that all is signaled */
+	int changes;
 	int watchdog;
 	int max_sge;
 	int depth;

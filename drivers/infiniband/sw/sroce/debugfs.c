@@ -11,9 +11,13 @@
 
 #include "compat.h"
 
+#include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/sizes.h>
+#include <linux/sprintf.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
 
 /* Bytes a window or a queue limit may have: a frame, and 10 ms at 200 Gb/s. */
 #define KNOB_BYTES_MIN	SZ_8K
@@ -22,7 +26,27 @@
 /* A request that waits longer than this would be noticed, µs. */
 #define KNOB_WAIT_MAX	1000
 
+/* Bytes of a directory's name: a device's, and a namespace's number. */
+#define DIR_NAME_BYTES	(IB_DEVICE_NAME_MAX + 16)
+
 static struct dentry *debugfs_root;
+
+/*
+ * In the exclusive mode of RDMA namespaces each may have a device of the same name;
+ * here all are in one place, so who comes second gets his namespace's number too.
+ */
+static void dir_name(const struct sroce_dev *dev, char *buf)
+{
+	const char *name = dev_name(&dev->ib.dev);
+	struct dentry *other = debugfs_lookup(name, debugfs_root);
+
+	if (IS_ERR_OR_NULL(other) || other == dev->debugfs)
+		strscpy(buf, name, DIR_NAME_BYTES);
+	else
+		snprintf(buf, DIR_NAME_BYTES, "%s.%u", name, dev->ns->ns.inum);
+	if (!IS_ERR_OR_NULL(other))
+		dput(other);
+}
 
 static int wait_set(void *data, u64 val)
 {
@@ -103,19 +127,40 @@ void sroce_debugfs_exit(void)
 }
 
 /**
+ * sroce_debugfs_rename() - a device has another name
+ * @dev: the device, published
+ *
+ * Context: Process, may sleep.
+ */
+void sroce_debugfs_rename(struct sroce_dev *dev)
+{
+	char name[DIR_NAME_BYTES];
+
+	if (IS_ERR_OR_NULL(dev->debugfs))
+		return;
+	dir_name(dev, name);
+	if (strcmp(name, dev->debugfs->d_name.name))
+		debugfs_change_name(dev->debugfs, "%s", name);
+}
+
+/**
  * sroce_debugfs_publish() - show a device's switches
- * @dev: the device, named; calling it again does nothing
+ * @dev: the device, named; calling it again takes over a new name
  *
  * Context: Process, may sleep.
  */
 void sroce_debugfs_publish(struct sroce_dev *dev)
 {
 	struct sroce_knobs *k = &dev->knobs;
+	char name[DIR_NAME_BYTES];
 	struct dentry *dir;
 
-	if (dev->debugfs)
+	if (dev->debugfs) {
+		sroce_debugfs_rename(dev);
 		return;
-	dir = debugfs_create_dir(dev_name(&dev->ib.dev), debugfs_root);
+	}
+	dir_name(dev, name);
+	dir = debugfs_create_dir(name, debugfs_root);
 	debugfs_create_bool("trains", 0644, dir, &k->trains);
 	debugfs_create_bool("hook", 0644, dir, &k->hook);
 	debugfs_create_bool("coalesce_acks", 0644, dir, &k->coalesce_acks);
@@ -129,19 +174,6 @@ void sroce_debugfs_publish(struct sroce_dev *dev)
 				   &k->inflight_bytes, &bytes_fops);
 	publish_cc(dev, dir);
 	dev->debugfs = dir;
-}
-
-/**
- * sroce_debugfs_rename() - a device has another name
- * @dev: the device, published
- *
- * Context: Process, may sleep.
- */
-void sroce_debugfs_rename(struct sroce_dev *dev)
-{
-	if (!IS_ERR_OR_NULL(dev->debugfs))
-		debugfs_change_name(dev->debugfs, "%s",
-				    dev_name(&dev->ib.dev));
 }
 
 /**

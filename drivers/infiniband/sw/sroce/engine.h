@@ -19,6 +19,9 @@
 /* How long a QP keeps still after a local shortage, ns. */
 #define SROCE_HOLD_NS		100000ULL
 
+/* One that lasts, a route or MTU that is gone, makes the pause this much longer. */
+#define SROCE_HOLD_DOUBLINGS	7
+
 /**
  * typedef sroce_sched_run_fn - send what a role has to send
  * @qp: the QP, role lock held

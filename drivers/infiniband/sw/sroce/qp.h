@@ -90,6 +90,7 @@ struct sroce_cc {
  * @probe: the peer had no receive WQE: one packet at a time until it has
  * @waiting: the requester stopped because earlier WQEs must complete first
  * @sqd_event: SQ_DRAINED is wanted
+ * @holds: local shortages in a row, since something was sent
  * @sgl: walk over the payload being sent; region held in one section only
  * @sgl_psn: PSN whose payload @sgl stands at
  * @rd_sgl: walk over the buffer a READ response goes to
@@ -113,6 +114,7 @@ struct sroce_tx {
 	bool probe;
 	bool waiting;
 	bool sqd_event;
+	u8 holds;
 	u32 fault_idx;
 	struct sroce_sgl sgl;
 	struct sroce_sgl rd_sgl;

@@ -298,6 +298,7 @@ static void reset(struct sroce_qp *qp)
 	tx->fault = false;
 	tx->sqd_event = false;
 	tx->probe = false;
+	tx->holds = 0;
 	tx->tail_probe = false;
 	tx->tail_ns = 0;
 	tx->batch_ns = 0;

@@ -58,7 +58,11 @@ struct run {
 
 static void hold(struct sroce_qp *qp, const struct run *run)
 {
-	qp->tx.hold_ns = run->now_ns + SROCE_HOLD_NS;
+	struct sroce_tx *tx = &qp->tx;
+
+	tx->hold_ns = run->now_ns + (SROCE_HOLD_NS << tx->holds);
+	if (tx->holds < SROCE_HOLD_DOUBLINGS)
+		tx->holds++;
 }
 
 /* Send the train; false when the stack dropped it and the window went back. */
@@ -68,8 +72,11 @@ static bool flush(struct sroce_qp *qp, struct run *run)
 
 	if (bytes)
 		sroce_cc_sent(qp, &qp->tx.cc, bytes, run->now_ns);
-	if (likely(!sroce_train_send(&run->train)))
+	if (likely(!sroce_train_send(&run->train))) {
+		if (bytes)
+			qp->tx.holds = 0;
 		return true;
+	}
 	if (sroce_window_lost(&qp->tx.window, run->train_psn, run->now_ns) ==
 	    SROCE_RW_RESEND)
 		sroce_txq_seek(qp);

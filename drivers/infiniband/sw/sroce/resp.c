@@ -469,7 +469,7 @@ static enum sroce_verdict do_atomic_write(struct sroce_qp *qp,
 	memcpy(&value, f->payload, sizeof(value));
 	if (sroce_mr_store(mr, h->va, value))
 		return SROCE_V_INV_REQ;
-	sroce_stat_inc(qp->dev, RX_WRITE);
+	sroce_stat_inc(qp, RX_WRITE);
 	answer_done(&qp->rx);
 	return SROCE_V_OK;
 }
