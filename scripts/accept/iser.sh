@@ -4,7 +4,7 @@
 # machine: 7.3
 # order: 120
 # needs: accept
-# timeout: 400
+# timeout: 900
 # append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # A disk of the kernel's iSCSI target, reached over RDMA by open-iscsi.
@@ -77,6 +77,7 @@ modprobe -a ib_isert ib_iser target_core_file sd_mod iscsi_tcp ||
 	bail "modules of the kernel"
 make_target
 verdict $? "a target" || done_testing
+RESOURCES=$(resources)
 iscsid
 t_case "discovery" $((30 * SLOW)) iscsiadm -m discovery -t st -p $V4_B -I iser
 node -o update -n iface.transport_name -v iser

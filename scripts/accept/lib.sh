@@ -46,10 +46,9 @@ accept_start() {
 
 # t_resources NAME: nothing is left of what ran
 t_resources() {
-	local i
-	for i in $(seq 100); do
-		[ "$(resources)" = "$RESOURCES" ] && break
-		sleep 0.1
+	local end=$((SECONDS + 10 * SLOW))
+	while [ "$(resources)" != "$RESOURCES" ] && [ $SECONDS -lt $end ]; do
+		sleep 0.2
 	done
 	if [ "$(resources)" = "$RESOURCES" ]; then
 		ok "$1: resources are back at their baseline"
@@ -78,11 +77,11 @@ accept_flat() {
 
 # wait_for SECONDS COMMAND...: until it succeeds
 wait_for() {
-	local i n=$(($1 * 10 * SLOW))
+	local end=$((SECONDS + $1 * SLOW))
 	shift
-	for i in $(seq $n); do
+	while [ $SECONDS -le $end ]; do
 		"$@" && return 0
-		sleep 0.1
+		sleep 0.2
 	done
 	note "waited in vain: $*"
 	return 1
@@ -118,9 +117,9 @@ accept_end() {
 # ready HOW PID: the server, started just now, waits for its client.
 # HOW: cm (a listening rdma_cm id), tcp:PORT, udp:PORT, none
 ready() {
-	local i hex
+	local hex end=$((SECONDS + 10 * SLOW))
 	hex=$(printf ':%04X ' "${1#*:}" 2>/dev/null)
-	for i in $(seq $((100 * SLOW))); do
+	while [ $SECONDS -lt $end ]; do
 		[ -d "/proc/$2" ] || return 1
 		case $1 in
 		cm) rdma resource show cm_id | grep -q LISTEN && return 0 ;;

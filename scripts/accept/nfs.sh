@@ -4,7 +4,7 @@
 # machine: 7.3
 # order: 110
 # needs: accept
-# timeout: 500
+# timeout: 900
 # append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # A server in one namespace, a mount in the other: a tree and large files

@@ -3,7 +3,7 @@
 # title: NVMe-oF, registrations forced
 # machine: 7.3
 # order: 101
-# timeout: 500
+# timeout: 900
 # uses: nvme.sh
 # append: ib_core.force_mr=Y kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #

@@ -3,7 +3,7 @@
 # title: NVMe-oF
 # machine: 7.3
 # order: 100
-# timeout: 500
+# timeout: 900
 # append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # A disk of the kernel's NVMe target, used by the kernel's NVMe host over the

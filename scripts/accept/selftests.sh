@@ -5,7 +5,7 @@
 # part: fast
 # order: 70
 # needs: source
-# timeout: 600
+# timeout: 900
 # append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # The kernel's own scripts for soft RoCE and for RDS over RDMA, from the

@@ -3,7 +3,7 @@
 # title: SRP
 # machine: 7.3
 # order: 130
-# timeout: 400
+# timeout: 900
 # append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
 # A disk of the kernel's SRP target, reached through the connection manager by
