@@ -55,7 +55,7 @@ selftest() {
 		case $line in
 		"ok "*" # SKIP"*)
 			skip "$1: $(expr "$line" : 'ok [0-9]* \(.*\) # SKIP')" \
-				"${line##* # SKIP }" ;;
+				"${line##*# SKIP}" ;;
 		"ok "*) ok "$1: $(expr "$line" : 'ok [0-9]* \(.*\)')" ;;
 		"not ok "*) not_ok "$1: $(expr "$line" : 'not ok [0-9]* \(.*\)')" ;;
 		*) printf '# %s\n' "${line#\# }" ;;
