@@ -20,7 +20,10 @@ perf() {
 	PORT=$((PORT + 1))
 	SERVER=("$1" -d "$DEV_B" -x "$GID_B" -F -p "$PORT" "${@:2}")
 	CLIENT=("$1" -d "$DEV_A" -x "$GID_A" -F -p "$PORT" "${@:2}" "$V4_B")
-	duo "$*" 25 tcp:$PORT
+	case " $* " in
+	*" -a "*) duo "$*" 60 tcp:$PORT ;;
+	*) duo "$*" 25 tcp:$PORT ;;
+	esac
 }
 
 # perf_cm PROGRAM OPTIONS...
@@ -72,9 +75,10 @@ perf_cm ib_send_bw -e -q 4 -n 100
 perf_cm ib_send_bw --use-srq -q 4 -n 100
 t_klog "options"
 
-GID_A=0 GID_B=0
-perf ib_send_bw -c UD -g -s 1024 -n 100
-perf ib_send_lat -c UD -g -s 512 -n 20
+GID_A=$(gid_index $DEV_A 6) GID_B=$(gid_index $DEV_B 6)
+GROUP=255:14:0:0:0:0:0:0:0:0:0:7:0:8:0:9
+perf ib_send_bw -c UD -g -M $GROUP -s 1024 -n 100
+perf ib_send_bw -c UD -g -M $GROUP -s 512 -n 100 -e
 perf ib_write_bw --ipv6 -n 100
 
 accept_end
