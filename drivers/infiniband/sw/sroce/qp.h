@@ -98,6 +98,7 @@ struct sroce_cc {
  * @hold_ns: nothing is sent before this; 0 when nothing holds
  * @tail_ns: an ACK is asked for again then; 0 when the last packet asked
  * @batch_ns: posted requests wait for more of them until then; 0: none do
+ * @rang_ns: when the doorbell was done with last; written without the lock
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
  * @cc: how fast requests may leave
  * @batch: completions for the send CQ
@@ -123,6 +124,7 @@ struct sroce_tx {
 	u64 hold_ns;
 	u64 tail_ns;
 	u64 batch_ns;
+	u64 rang_ns;
 	u64 timer_ns;
 	struct sroce_cc cc;
 	struct sroce_wc_batch batch;

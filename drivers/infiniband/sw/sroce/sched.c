@@ -19,6 +19,9 @@
 /* Timers may be this late to share an interrupt with others, ns. */
 #define TIMER_SLACK_NS	5000
 
+/* More requests are to be expected soon: in this part of the time they may wait. */
+#define SOON	4
+
 static sroce_sched_run_fn run_tx __read_mostly;
 static sroce_sched_run_fn run_rx __read_mostly;
 static void (*run_err)(struct sroce_qp *qp) __read_mostly;
@@ -326,30 +329,39 @@ void sroce_sched_kick_tx(struct sroce_qp *qp)
 	local_bh_enable();
 }
 
+/*
+ * Would waiting for more requests cost the program nothing, and bring some?  It
+ * has completions to look at, the requests are small, so that walking the stack
+ * is most of what they cost, and the doorbell was rung just before, too.
+ */
+static bool pays_to_wait(struct sroce_qp *qp, u32 wait_ns)
+{
+	const struct sroce_tx *tx = &qp->tx;
+
+	return sroce_wq_batchable(&tx->sq) && sroce_cq_waiting(qp->scq) &&
+	       ktime_get_ns() - READ_ONCE(tx->rang_ns) < wait_ns / SOON;
+}
+
 /**
  * sroce_sched_doorbell() - requests were posted
  * @qp: the QP
  *
- * They go out here and now, unless waiting for more costs the program nothing:
- * it has completions to look at, and the requests are small, so that walking
- * the stack is most of what they cost.  A program in a hurry polls first, and
- * never waits.
+ * They go out here and now, unless waiting for more pays.  A program in a hurry
+ * polls first, and never waits.
  *
  * Context: Any.
  */
 void sroce_sched_doorbell(struct sroce_qp *qp)
 {
-	u32 wait_us = READ_ONCE(qp->dev->knobs.doorbell_us);
+	u32 wait_ns = READ_ONCE(qp->dev->knobs.doorbell_us) * NSEC_PER_USEC;
 	struct sroce_tx *tx = &qp->tx;
 	bool waits = false;
 
-	if (wait_us && sroce_wq_batchable(&tx->sq) &&
-	    sroce_cq_waiting(qp->scq)) {
+	if (wait_ns && pays_to_wait(qp, wait_ns)) {
 		local_bh_disable();
 		if (spin_trylock(&tx->lock)) {
 			if (!tx->batch_ns)
-				tx->batch_ns = ktime_get_ns() +
-					       (u64)wait_us * NSEC_PER_USEC;
+				tx->batch_ns = ktime_get_ns() + wait_ns;
 			sroce_sched_tx_end(qp);
 			waits = true;
 		}
@@ -357,6 +369,8 @@ void sroce_sched_doorbell(struct sroce_qp *qp)
 	}
 	if (!waits)
 		sroce_sched_kick_tx(qp);
+	if (wait_ns && tx->sq.user)
+		WRITE_ONCE(tx->rang_ns, ktime_get_ns());
 }
 
 /**
