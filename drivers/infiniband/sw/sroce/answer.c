@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "frame.h"
 #include "mr.h"
+#include "pagein.h"
 #include "proto/access.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
@@ -234,6 +235,24 @@ static void abandon(struct sroce_qp *qp, u32 psn)
 	sroce_sched_event(qp, SROCE_EV_ACCESS_ERR);
 }
 
+/* The READ's answer goes on when the page is there. */
+static void await_page(struct sroce_qp *qp, const struct sroce_rsp *r, u32 at)
+{
+	if (!sroce_pagein_start(&qp->rx.page, r->rkey, r->va + at,
+				r->length - at, false))
+		abandon(qp, sroce_psn_add(r->first_psn, r->next));
+}
+
+/* A page came: ask for what was dropped for want of it, if it did not come. */
+static void resume(struct sroce_qp *qp)
+{
+	struct sroce_rx *rx = &qp->rx;
+
+	if (sroce_pagein_resume(&rx->page) && rx->page_psn == rx->epsn &&
+	    qp->type == SROCE_QPT_RC)
+		sroce_answer_nak(rx, SROCE_AETH_NAK_SEQ, rx->epsn);
+}
+
 /* Send packets of a READ's answer; true when all of it is sent. */
 static bool stream_read(struct sroce_qp *qp, struct run *run,
 			struct sroce_rsp *r)
@@ -241,6 +260,7 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 	u32 at = r->next << qp->pmtu_shift;
 	struct sroce_src src = {};
 	u32 n, bytes;
+	int err;
 
 	if (r->length) {
 		src.mr = sroce_mr_use_remote(&run->hold, qp->dev, &qp->who,
@@ -271,8 +291,13 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 			if (sroce_sched_rx_blocked(qp) || !get_budget(qp, run))
 				break;
 		}
+		err = add_response(qp, run, &h, &src, n);
+		if (unlikely(err == -EAGAIN)) {
+			await_page(qp, r, at);
+			break;
+		}
 		/* a frame that cannot be built is a lost one */
-		if (add_response(qp, run, &h, &src, n))
+		if (err)
 			sroce_drop(qp, SEND_ERR);
 		run->data = true;
 		at += n;
@@ -363,6 +388,8 @@ bool sroce_answer_run(struct sroce_qp *qp)
 		done = false;
 	if (!sroce_qpstate_can_requests(rx->state))
 		return false;
+	if (unlikely(rx->page.state))
+		resume(qp);
 	if (rx->fifo_tail != rx->fifo_head && sroce_sched_rx_blocked(qp))
 		return false;
 	while (done && rx->fifo_tail != rx->fifo_head) {

@@ -12,6 +12,7 @@
 
 #include "engine.h"
 #include "mw.h"
+#include "pagein.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
 #include "proto/psn.h"
@@ -379,11 +380,29 @@ static void fail_at(struct sroce_qp *qp, u32 psn, u8 status)
 		sroce_txq_fail(qp, idx, status);
 }
 
+/*
+ * What was read could not be stored. Where a page is missing, all answers are
+ * dropped until it is there, and then asked for again.
+ */
+static void store_failed(struct sroce_qp *qp, u32 psn, int err)
+{
+	struct sroce_tx *tx = &qp->tx;
+
+	if (err == -EAGAIN &&
+	    sroce_pagein_start_sgl(&tx->page, &tx->rd_sgl, true)) {
+		sroce_sgl_fini(&tx->rd_sgl);
+		tx->rd_sgl.sge = NULL;
+		return;
+	}
+	fail_at(qp, psn, IB_WC_LOC_PROT_ERR);
+}
+
 static void on_read_response(struct sroce_qp *qp, const struct sroce_frame *f,
 			     u64 now_ns)
 {
 	struct sroce_swqe *w = answered(qp, f, now_ns);
 	u32 at, want;
+	int err;
 
 	if (!w)
 		return;
@@ -399,9 +418,11 @@ static void on_read_response(struct sroce_qp *qp, const struct sroce_frame *f,
 		return;
 	}
 	if (want) {
-		if (seek_buffer(qp, w, f->h.psn) ||
-		    sroce_sgl_write(&qp->tx.rd_sgl, f->payload, want)) {
-			fail_at(qp, f->h.psn, IB_WC_LOC_PROT_ERR);
+		err = seek_buffer(qp, w, f->h.psn);
+		if (!err)
+			err = sroce_sgl_write(&qp->tx.rd_sgl, f->payload, want);
+		if (err) {
+			store_failed(qp, f->h.psn, err);
 			return;
 		}
 		qp->tx.rd_psn = sroce_psn_add(f->h.psn, 1);
@@ -413,6 +434,7 @@ static void on_atomic_ack(struct sroce_qp *qp, const struct sroce_frame *f,
 			  u64 now_ns)
 {
 	struct sroce_swqe *w = answered(qp, f, now_ns);
+	int err;
 
 	if (!w)
 		return;
@@ -420,10 +442,12 @@ static void on_atomic_ack(struct sroce_qp *qp, const struct sroce_frame *f,
 		fail_at(qp, f->h.psn, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (seek_buffer(qp, w, f->h.psn) ||
-	    sroce_sgl_write(&qp->tx.rd_sgl, &f->h.atomic_orig,
-			    sizeof(f->h.atomic_orig))) {
-		fail_at(qp, f->h.psn, IB_WC_LOC_PROT_ERR);
+	err = seek_buffer(qp, w, f->h.psn);
+	if (!err)
+		err = sroce_sgl_write(&qp->tx.rd_sgl, &f->h.atomic_orig,
+				      sizeof(f->h.atomic_orig));
+	if (err) {
+		store_failed(qp, f->h.psn, err);
 		return;
 	}
 	qp->tx.rd_sgl.sge = NULL;
@@ -448,6 +472,8 @@ void sroce_comp_consume(struct sroce_qp *qp, const struct sroce_frame *f,
 		sroce_drop(qp, DROP_STATE);
 		return;
 	}
+	if (unlikely(qp->tx.page.repeat))
+		return;		/* all of it comes again */
 	if (flags & SROCE_OPF_READ) {
 		on_read_response(qp, f, now_ns);
 	} else if (flags & SROCE_OPF_ATOMIC) {

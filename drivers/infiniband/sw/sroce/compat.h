@@ -15,6 +15,7 @@
 #include <linux/array_size.h>
 #include <linux/crc32.h>
 #include <linux/hrtimer.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
 #include <linux/version.h>
@@ -33,6 +34,46 @@
 
 #if SROCE_COMPAT_BEFORE(7, 3)
 #define ib_umem_get_va ib_umem_get
+#endif
+
+/* Before 6.16 an ODP umem had lists of its own; the access it asks for, too. */
+#include <linux/hmm.h>
+#include <rdma/ib_umem_odp.h>
+#if SROCE_COMPAT_BEFORE(6, 16)
+#define sroce_compat_odp_pfns(odp) ((odp)->pfn_list)
+#define SROCE_COMPAT_ODP_READ ODP_READ_ALLOWED_BIT
+#define SROCE_COMPAT_ODP_WRITE ODP_WRITE_ALLOWED_BIT
+#else
+#define sroce_compat_odp_pfns(odp) ((odp)->map.pfn_list)
+#define SROCE_COMPAT_ODP_READ 0
+#define SROCE_COMPAT_ODP_WRITE HMM_PFN_WRITE
+#endif
+#if !IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)
+static inline int ib_umem_odp_map_dma_and_lock(struct ib_umem_odp *odp,
+					       u64 start, u64 bytes, u64 access,
+					       bool fault)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void ib_umem_odp_unmap_dma_pages(struct ib_umem_odp *odp,
+					       u64 start, u64 end)
+{
+}
+#endif
+
+#if SROCE_COMPAT_BEFORE(6, 18)
+#define sroce_compat_unbound_wq system_unbound_wq
+#define sroce_compat_wq system_wq
+#else
+#define sroce_compat_wq system_percpu_wq
+#define sroce_compat_unbound_wq system_dfl_wq
+#endif
+
+#if SROCE_COMPAT_BEFORE(6, 13)
+#define SROCE_COMPAT_IMPORT_DMA_BUF MODULE_IMPORT_NS(DMA_BUF)
+#else
+#define SROCE_COMPAT_IMPORT_DMA_BUF MODULE_IMPORT_NS("DMA_BUF")
 #endif
 
 #ifndef timer_container_of
@@ -233,6 +274,27 @@ static void counter_init(struct rdma_counter *counter)			\
 	.counter_update_stats = fn##_update,				\
 	.counter_init = counter_init,					\
 	INIT_RDMA_OBJ_SIZE(rdma_counter, sroce_compat_counter, core)
+#endif
+
+#if SROCE_COMPAT_BEFORE(6, 17)
+#define SROCE_COMPAT_DEFINE_REG_DMABUF(name, fn)			\
+static struct ib_mr *name(struct ib_pd *pd, u64 offset, u64 length,	\
+			  u64 iova, int fd, int access,			\
+			  struct uverbs_attr_bundle *attrs)		\
+{									\
+	return fn(pd, offset, length, iova, fd, access);		\
+}
+#else
+#define SROCE_COMPAT_DEFINE_REG_DMABUF(name, fn)			\
+static struct ib_mr *name(struct ib_pd *pd, u64 offset, u64 length,	\
+			  u64 iova, int fd, int access,			\
+			  struct ib_dmah *dmah,				\
+			  struct uverbs_attr_bundle *attrs)		\
+{									\
+	if (dmah)							\
+		return ERR_PTR(-EOPNOTSUPP);				\
+	return fn(pd, offset, length, iova, fd, access);		\
+}
 #endif
 
 #if SROCE_COMPAT_BEFORE(7, 3)

@@ -101,8 +101,8 @@ static u32 frame_icrc(enum sroce_l3 l3, const void *l3hdr, u16 id,
  * @payload_bytes: bytes of it
  *
  * Context: Bottom halves off, QP lock held.
- * Return: 0; -EFAULT when the payload cannot be read, -ENOMEM, -ENETUNREACH:
- *	the train is as before.
+ * Return: 0; -EFAULT when the payload cannot be read, -EAGAIN when a page of it
+ *	must come first, -ENOMEM, -ENETUNREACH: the train is as before.
  */
 int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 		    const struct sroce_src *src, u32 payload_bytes)
@@ -110,6 +110,7 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 	u32 bytes = sroce_frame_bytes(hdr_bytes, payload_bytes);
 	u32 hdr_len;
 	u8 *bth, *p;
+	int err;
 
 	bth = sroce_train_alloc(t, bytes, (u16)h->psn);
 	if (IS_ERR(bth))
@@ -118,9 +119,10 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 	hdr_len = sroce_hdr_build(bth, h);
 	p = bth + hdr_len;
 	if (payload_bytes) {
-		if (copy_payload(p, src, payload_bytes)) {
+		err = copy_payload(p, src, payload_bytes);
+		if (unlikely(err)) {
 			sroce_train_abort(t);
-			return -EFAULT;
+			return err;
 		}
 		p += payload_bytes;
 		if (h->pad)

@@ -98,7 +98,7 @@ struct sroce_mr *sroce_mr_use_local(struct sroce_mr_hold *hold,
 	struct sroce_mr *mr = hold_key(hold, dev, lkey);
 
 	return mr && permits(mr, who, access, va, bytes) &&
-	       READ_ONCE(mr->ibmr.lkey) == lkey ? mr : NULL;
+	       READ_ONCE(mr->lkey) == lkey ? mr : NULL;
 }
 
 /**
@@ -123,7 +123,7 @@ struct sroce_mr *sroce_mr_use_remote(struct sroce_mr_hold *hold,
 	struct sroce_mr *mr = hold_key(hold, dev, rkey);
 
 	return mr && permits(mr, who, access, va, bytes) &&
-	       READ_ONCE(mr->ibmr.rkey) == rkey ? mr : NULL;
+	       READ_ONCE(mr->rkey) == rkey ? mr : NULL;
 }
 
 /**
@@ -152,12 +152,14 @@ void sroce_mr_put(struct sroce_mr *mr)
 }
 
 /*
- * Kernel address of @va, and how many bytes follow it in one piece.  A DMA
- * region is all of kernel memory by its own addresses.
+ * Kernel address of @va, and how many bytes follow it in one piece; NULL where
+ * the page is not there.  A DMA region is all of kernel memory by its own
+ * addresses.
  */
 static void *mr_ptr(const struct sroce_mr *mr, u64 va, u64 *room)
 {
 	u64 page_bytes, off;
+	void *p;
 
 	if (mr->type == SROCE_MR_DMA) {
 		*room = U64_MAX;
@@ -166,7 +168,8 @@ static void *mr_ptr(const struct sroce_mr *mr, u64 va, u64 *room)
 	page_bytes = 1ULL << mr->page_shift;
 	off = va - mr->iova + mr->offset;
 	*room = page_bytes - (off & (page_bytes - 1));
-	return mr->pages[off >> mr->page_shift] + (off & (page_bytes - 1));
+	p = READ_ONCE(mr->pages[off >> mr->page_shift]);
+	return likely(p) ? p + (off & (page_bytes - 1)) : NULL;
 }
 
 /**
@@ -177,7 +180,8 @@ static void *mr_ptr(const struct sroce_mr *mr, u64 va, u64 *room)
  * @bytes: how many
  *
  * Context: Any.
- * Return: 0, or -EFAULT outside the region or when it is not valid any more.
+ * Return: 0; -EFAULT outside the region or when it is not valid any more;
+ *	-EAGAIN when a page must come first (pagein.h), a part may be copied.
  */
 int sroce_mr_read(struct sroce_mr *mr, u64 va, void *dst, u32 bytes)
 {
@@ -189,13 +193,15 @@ int sroce_mr_read(struct sroce_mr *mr, u64 va, void *dst, u32 bytes)
 	if (!sroce_mr_valid(mr) || !covers(mr, va, bytes))
 		return -EFAULT;
 	p = mr_ptr(mr, va, &room);
-	while (unlikely(room < bytes)) {
+	while (unlikely(p && room < bytes)) {
 		memcpy(dst, p, room);
 		dst += room;
 		va += room;
 		bytes -= room;
 		p = mr_ptr(mr, va, &room);
 	}
+	if (unlikely(!p))
+		return -EAGAIN;
 	memcpy(dst, p, bytes);
 	return 0;
 }
@@ -208,7 +214,8 @@ int sroce_mr_read(struct sroce_mr *mr, u64 va, void *dst, u32 bytes)
  * @bytes: how many
  *
  * Context: Any.
- * Return: 0, or -EFAULT outside the region or when it is not valid any more.
+ * Return: 0; -EFAULT outside the region or when it is not valid any more;
+ *	-EAGAIN when a page must come first (pagein.h), a part may be copied.
  */
 int sroce_mr_write(struct sroce_mr *mr, u64 va, const void *src, u32 bytes)
 {
@@ -220,13 +227,15 @@ int sroce_mr_write(struct sroce_mr *mr, u64 va, const void *src, u32 bytes)
 	if (!sroce_mr_valid(mr) || !covers(mr, va, bytes))
 		return -EFAULT;
 	p = mr_ptr(mr, va, &room);
-	while (unlikely(room < bytes)) {
+	while (unlikely(p && room < bytes)) {
 		memcpy(p, src, room);
 		src += room;
 		va += room;
 		bytes -= room;
 		p = mr_ptr(mr, va, &room);
 	}
+	if (unlikely(!p))
+		return -EAGAIN;
 	memcpy(p, src, bytes);
 	return 0;
 }
@@ -240,6 +249,8 @@ static int atomic_ptr(struct sroce_mr *mr, u64 va, atomic64_t **out)
 	if (!sroce_mr_valid(mr) || !covers(mr, va, sizeof(u64)))
 		return -EFAULT;
 	p = mr_ptr(mr, va, &room);
+	if (!p)
+		return -EAGAIN;
 	if (!IS_ALIGNED((uintptr_t)p, sizeof(u64)) || !IS_ALIGNED(va, 8))
 		return -EINVAL;
 	*out = p;
@@ -255,7 +266,8 @@ static int atomic_ptr(struct sroce_mr *mr, u64 va, atomic64_t **out)
  * @orig: value found
  *
  * Context: Any.
- * Return: 0, -EFAULT outside the region, -EINVAL when @va is not aligned.
+ * Return: 0, -EFAULT outside the region, -EINVAL when @va is not aligned,
+ *	-EAGAIN when the page must come first (pagein.h).
  */
 int sroce_mr_cas(struct sroce_mr *mr, u64 va, u64 compare, u64 swap, u64 *orig)
 {
@@ -275,7 +287,8 @@ int sroce_mr_cas(struct sroce_mr *mr, u64 va, u64 compare, u64 swap, u64 *orig)
  * @orig: value found
  *
  * Context: Any.
- * Return: 0, -EFAULT outside the region, -EINVAL when @va is not aligned.
+ * Return: 0, -EFAULT outside the region, -EINVAL when @va is not aligned,
+ *	-EAGAIN when the page must come first (pagein.h).
  */
 int sroce_mr_fadd(struct sroce_mr *mr, u64 va, u64 add, u64 *orig)
 {
@@ -294,7 +307,8 @@ int sroce_mr_fadd(struct sroce_mr *mr, u64 va, u64 add, u64 *orig)
  * @value: what to store, in memory order
  *
  * Context: Any.
- * Return: 0, -EFAULT outside the region, -EINVAL when @va is not aligned.
+ * Return: 0, -EFAULT outside the region, -EINVAL when @va is not aligned,
+ *	-EAGAIN when the page must come first (pagein.h).
  */
 int sroce_mr_store(struct sroce_mr *mr, u64 va, u64 value)
 {
@@ -400,9 +414,11 @@ int sroce_mr_publish(struct sroce_mr *mr)
 	if (err < 0)
 		return err;
 	mr->index = index;
-	mr->ibmr.rkey = index << SROCE_KEY_SHIFT | get_random_u8();
+	mr->rkey = index << SROCE_KEY_SHIFT | get_random_u8();
 	/* a window is for peers only; 0 is nobody's key */
-	mr->ibmr.lkey = mr->type == SROCE_MR_WINDOW ? 0 : mr->ibmr.rkey;
+	mr->lkey = mr->type == SROCE_MR_WINDOW ? 0 : mr->rkey;
+	mr->ibmr.lkey = mr->lkey;
+	mr->ibmr.rkey = mr->rkey;
 	err = xa_err(xa_store(&dev->keys, index, mr, GFP_KERNEL));
 	if (err)
 		xa_erase(&dev->keys, index);
@@ -437,6 +453,7 @@ void sroce_mr_free(struct sroce_mr *mr)
 	ib_umem_release(mr->umem);
 	if (mr->type != SROCE_MR_WINDOW)
 		kvfree(mr->pages);
+	kvfree(mr->next);
 	/* lookups that saw the pointer fail to get a reference */
 	kfree_rcu(mr, rcu);
 }

@@ -10,11 +10,13 @@
 #define SROCE_MR_H
 
 #include <linux/completion.h>
+#include <linux/iosys-map.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+struct dma_buf;
 struct ib_umem;
 struct sroce_dev;
 
@@ -25,6 +27,7 @@ enum sroce_mr_type {
 	SROCE_MR_USER,		/* pages of a user process */
 	SROCE_MR_DMA,		/* all of kernel memory, kernel users only */
 	SROCE_MR_FRWR,		/* page list mapped by REG_MR */
+	SROCE_MR_ODP,		/* pages of a user process when they are used */
 	SROCE_MR_WINDOW,	/* window on the pages of a user region */
 };
 
@@ -45,7 +48,10 @@ struct sroce_party {
 
 /**
  * struct sroce_mr - a memory region, or a window on one
- * @ibmr: the core's part; lkey and rkey are equal, but a window has no lkey
+ * @ibmr: the core's part.  Its keys are the owner's, who may already have set
+ *	those of the next REG_MR
+ * @lkey: key for own work requests; 0: there is none
+ * @rkey: key for peers; of a region the same number
  * @dev: the device, for the key table
  * @type: where the pages come from
  * @state: enum sroce_mr_state; changed by REG_MR, BIND_MW, LOCAL_INV, ...
@@ -58,8 +64,13 @@ struct sroce_party {
  * @page_shift: log2 of the page size of @pages
  * @npages: entries of @pages in use
  * @max_pages: entries of @pages allocated
- * @pages: kernel addresses of the pages
+ * @next: page list of the next REG_MR: the owner sets it while the old one may
+ *	still be in use
+ * @next_npages: entries of @next in use
+ * @pages: kernel addresses of the pages; NULL where an ODP region has a hole
  * @umem: pinned user memory, or NULL
+ * @dmabuf: buffer of another driver, or NULL
+ * @map: where @dmabuf is mapped
  * @lock: one at a time may bind or invalidate; only ever tried
  * @windows: windows bound to this region; negative: no more may be
  * @parent: window: the region it is bound to, or NULL; under @lock
@@ -75,6 +86,8 @@ struct sroce_mr {
 	enum sroce_mr_state state;
 	int access;
 	u32 index;
+	u32 lkey;
+	u32 rkey;
 	u64 qp_id;
 	u64 iova;
 	u64 length;
@@ -82,8 +95,12 @@ struct sroce_mr {
 	u32 page_shift;
 	u32 npages;
 	u32 max_pages;
+	u32 next_npages;
 	void **pages;
+	void **next;
 	struct ib_umem *umem;
+	struct dma_buf *dmabuf;
+	struct iosys_map map;
 	spinlock_t lock;
 	atomic_t windows;
 	struct sroce_mr *parent;

@@ -61,7 +61,7 @@ static bool window_fits(const struct sroce_mr *win,
 	    b->key >> SROCE_KEY_SHIFT != win->index || b->access & ~MW_ACCESS)
 		return false;
 	if (win->window_type == IB_MW_TYPE_1)
-		return b->old_key == win->ibmr.rkey &&
+		return b->old_key == win->rkey &&
 		       !(b->access & IB_ZERO_BASED);
 	return !bound(win) && b->bytes;
 }
@@ -72,7 +72,7 @@ static bool region_fits(const struct sroce_mr *mr,
 			const struct sroce_bind *b)
 {
 	return mr->type == SROCE_MR_USER && sroce_mr_valid(mr) &&
-	       mr->ibmr.lkey == b->lkey && mr->ibmr.pd == who->pd &&
+	       mr->lkey == b->lkey && mr->ibmr.pd == who->pd &&
 	       (mr->access & IB_ACCESS_MW_BIND) &&
 	       (!(b->access & MW_WRITES) ||
 		(mr->access & IB_ACCESS_LOCAL_WRITE)) &&
@@ -137,7 +137,7 @@ static int bind_locked(struct sroce_dev *dev, struct sroce_mr *win,
 			atomic_dec(&mr->windows);
 		return err;
 	}
-	WRITE_ONCE(win->ibmr.rkey, b->key);
+	WRITE_ONCE(win->rkey, b->key);
 	if (mr)
 		show(win, mr, who, b);
 	return 0;
@@ -177,7 +177,7 @@ int sroce_mw_bind(struct sroce_dev *dev, const struct sroce_party *who,
 static bool may_invalidate(const struct sroce_mr *mr,
 			   const struct sroce_party *who, u32 key)
 {
-	if (mr->ibmr.rkey != key || mr->ibmr.pd != who->pd)
+	if (mr->rkey != key || mr->ibmr.pd != who->pd)
 		return false;
 	if (mr->type == SROCE_MR_WINDOW)
 		return mr->window_type == IB_MW_TYPE_2 && bound(mr) &&
@@ -240,7 +240,7 @@ int sroce_mw_alloc(struct ib_mw *ibmw, struct ib_udata *udata)
 		return err;
 	}
 	mw->mr = win;
-	ibmw->rkey = win->ibmr.rkey;
+	ibmw->rkey = win->rkey;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "engine.h"
 #include "net.h"
+#include "pagein.h"
 #include "qpmod.h"
 #include "rx.h"
 
@@ -214,6 +215,7 @@ static void init_qp(struct sroce_qp *qp, const struct ib_qp_init_attr *init)
 	refcount_set(&qp->ref, 1);
 	INIT_RCU_WORK(&qp->reap, reap);
 	sroce_sched_qp_init(qp);
+	sroce_pagein_qp_init(qp);
 	sroce_cc_qp_init(qp);
 	sroce_window_init(&qp->tx.window, 0, 1);
 }
@@ -303,6 +305,7 @@ int sroce_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* 3. skbs still queued somewhere stop calling back */
 	sroce_net_path_stop(&qp->path);
 	/* 4. the clock and the work items; the last event is over */
+	sroce_pagein_qp_stop(qp);
 	sroce_sched_qp_stop(qp);
 	/* 5. what is touched under a lock, by the living only */
 	sroce_net_path_fini(&qp->path);

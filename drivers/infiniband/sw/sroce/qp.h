@@ -45,6 +45,32 @@ enum sroce_event_bit {
 	SROCE_EV_RCQ_OVERFLOW,	/* the receive CQ lost completions; err_work */
 };
 
+enum sroce_pagein_state {
+	SROCE_PAGEIN_IDLE,
+	SROCE_PAGEIN_BUSY,	/* the work is at it and owns the struct */
+	SROCE_PAGEIN_DONE,	/* the role has not looked yet */
+};
+
+/**
+ * struct sroce_pagein - a hole in an ODP region that a role waits for
+ * @work: fills it
+ * @state: enum sroce_pagein_state
+ * @failed: the last one could not be filled
+ * @repeat: something was dropped that the peer is to repeat
+ * @key: the region
+ * @va: the byte that was not there
+ * @bytes: bytes to bring
+ */
+struct sroce_pagein {
+	struct work_struct work;
+	enum sroce_pagein_state state;
+	bool failed;
+	bool repeat;
+	u32 key;
+	u64 va;
+	u64 bytes;
+};
+
 #define SROCE_WC_BATCH	16
 
 /**
@@ -100,6 +126,7 @@ struct sroce_cc {
  * @batch_ns: posted requests wait for more of them until then; 0: none do
  * @rang_ns: when the doorbell was done with last; written without the lock
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
+ * @page: what the requester, or a READ's answer, waits for
  * @cc: how fast requests may leave
  * @batch: completions for the send CQ
  */
@@ -126,6 +153,7 @@ struct sroce_tx {
 	u64 batch_ns;
 	u64 rang_ns;
 	u64 timer_ns;
+	struct sroce_pagein page;
 	struct sroce_cc cc;
 	struct sroce_wc_batch batch;
 };
@@ -200,6 +228,8 @@ struct sroce_rsp {
  * @fifo_n: entries of @fifo (power of two)
  * @fifo_head: free-running producer index
  * @fifo_tail: free-running consumer index
+ * @page: what a request, or the answer to a READ, waits for
+ * @page_psn: PSN expected when a request met a hole
  * @cc: how fast READ responses may leave
  * @batch: completions for the receive CQ
  */
@@ -238,6 +268,8 @@ struct sroce_rx {
 	u32 fifo_n;
 	u32 fifo_head;
 	u32 fifo_tail;
+	u32 page_psn;
+	struct sroce_pagein page;
 	struct sroce_cc cc;
 	struct sroce_wc_batch batch;
 };

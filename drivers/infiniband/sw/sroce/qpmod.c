@@ -287,6 +287,7 @@ static void reset(struct sroce_qp *qp)
 	rx->fatal_after_nak = false;
 	rx->comm_est = false;
 	rx->rwqe_held = false;
+	rx->page.repeat = false;
 	rx->fifo_tail = rx->fifo_head;
 	rx->mem_n = 0;
 	sroce_cc_start(qp, &rx->cc);
@@ -305,6 +306,7 @@ static void reset(struct sroce_qp *qp)
 	tx->rd_out = 0;
 	tx->since_ackreq = 0;
 	tx->hold_ns = 0;
+	tx->page.repeat = false;
 	sroce_cc_start(qp, &tx->cc);
 	sroce_window_init(&tx->window, 0, 1);
 	sroce_wq_reset_sq(&tx->sq);

@@ -9,8 +9,11 @@
  */
 #include "reg.h"
 #include "dev.h"
+#include "dmabuf.h"
 #include "mr.h"
+#include "odp.h"
 
+#include <linux/delay.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -23,8 +26,11 @@
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | \
-			 IB_ACCESS_FLUSH_GLOBAL | \
+			 IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_ON_DEMAND | \
 			 IB_ACCESS_OPTIONAL)
+
+/* Rights REG_MR may give. */
+#define FAST_ACCESS	(MR_ACCESS & ~IB_ACCESS_ON_DEMAND)
 
 /* Page sizes a page list may have: one page to 1 GiB. */
 #define MR_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)
@@ -51,15 +57,18 @@ int sroce_reg_fast(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 
 	if (mr->type != SROCE_MR_FRWR || sroce_mr_valid(mr) || ibmr->pd != pd ||
 	    key >> SROCE_KEY_SHIFT != mr->index ||
-	    access & ~MR_ACCESS || !mr->npages)
+	    access & ~FAST_ACCESS || !mr->next_npages)
 		return -EINVAL;
 
+	swap(mr->pages, mr->next);
+	mr->npages = mr->next_npages;
+	mr->page_shift = ilog2(ibmr->page_size);
 	mr->access = access;
 	mr->iova = ibmr->iova;
 	mr->length = ibmr->length;
 	mr->offset = ibmr->iova & (ibmr->page_size - 1);
-	WRITE_ONCE(ibmr->lkey, key);
-	WRITE_ONCE(ibmr->rkey, key);
+	WRITE_ONCE(mr->lkey, key);
+	WRITE_ONCE(mr->rkey, key);
 	/* pairs with the acquire in sroce_mr_valid() */
 	smp_store_release(&mr->state, SROCE_MR_VALID);
 	return 0;
@@ -74,13 +83,19 @@ static int alloc_pages_list(struct sroce_mr *mr, u32 n)
 	return mr->pages ? 0 : -ENOMEM;
 }
 
+static void free_region(struct sroce_mr *mr)
+{
+	sroce_dmabuf_unmap(mr);
+	sroce_mr_free(mr);
+}
+
 static struct ib_mr *publish_or_free(struct sroce_mr *mr, int err)
 {
 	if (!err)
 		err = sroce_mr_publish(mr);
 	if (!err)
 		return &mr->ibmr;
-	sroce_mr_free(mr);
+	free_region(mr);
 	return ERR_PTR(err);
 }
 
@@ -96,7 +111,7 @@ struct ib_mr *sroce_reg_get_dma(struct ib_pd *pd, int access)
 {
 	struct sroce_mr *mr;
 
-	if (access & ~MR_ACCESS)
+	if (access & ~FAST_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
 	mr = sroce_mr_new(pd, SROCE_MR_DMA, access);
 	if (!mr)
@@ -130,6 +145,18 @@ static int map_umem(struct sroce_mr *mr)
 	return 0;
 }
 
+static int pin(struct sroce_mr *mr, u64 start, u64 length)
+{
+	mr->umem = ib_umem_get_va(&mr->dev->ib, start, length, mr->access);
+	if (IS_ERR(mr->umem)) {
+		int err = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return err;
+	}
+	return map_umem(mr);
+}
+
 /**
  * sroce_reg_user() - register memory of a process (reg_user_mr op)
  * @pd: protection domain
@@ -150,6 +177,8 @@ struct ib_mr *sroce_reg_user(struct ib_pd *pd, u64 start, u64 length,
 
 	if (access & ~MR_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
+	if ((access & IB_ACCESS_ON_DEMAND) && !start && length == U64_MAX)
+		return ERR_PTR(-EOPNOTSUPP);	/* implicit ODP */
 	if (!length || iova + length < iova)
 		return ERR_PTR(-EINVAL);
 	mr = sroce_mr_new(pd, SROCE_MR_USER, access);
@@ -157,14 +186,138 @@ struct ib_mr *sroce_reg_user(struct ib_pd *pd, u64 start, u64 length,
 		return ERR_PTR(-ENOMEM);
 	mr->iova = iova;
 	mr->length = length;
-	mr->umem = ib_umem_get_va(pd->device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
-		mr->umem = NULL;
-	} else {
-		err = map_umem(mr);
-	}
+	if (access & IB_ACCESS_ON_DEMAND)
+		err = sroce_odp_init(mr, start, length, access);
+	else
+		err = pin(mr, start, length);
 	return publish_or_free(mr, err);
+}
+
+/**
+ * sroce_reg_dmabuf() - register memory of another driver (reg_user_mr_dmabuf op)
+ * @pd: protection domain
+ * @offset: where it begins in the buffer, bytes
+ * @length: bytes, 1 or more
+ * @iova: its address in work requests, same offset in a page as @offset
+ * @fd: file descriptor of the buffer
+ * @access: IB_ACCESS_* rights
+ *
+ * Context: Process, may sleep.
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *sroce_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+			       u64 iova, int fd, int access)
+{
+	struct sroce_mr *mr;
+
+	if (access & ~FAST_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || iova + length < iova)
+		return ERR_PTR(-EINVAL);
+	mr = sroce_mr_new(pd, SROCE_MR_USER, access);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->iova = iova;
+	mr->length = length;
+	return publish_or_free(mr, sroce_dmabuf_map(mr, fd, offset, length));
+}
+
+/* Put the memory of @fresh into @mr, which nobody uses, and its own into @fresh. */
+static void exchange_memory(struct sroce_mr *mr, struct sroce_mr *fresh)
+{
+	swap(mr->umem, fresh->umem);
+	swap(mr->pages, fresh->pages);
+	swap(mr->max_pages, fresh->max_pages);
+	swap(mr->npages, fresh->npages);
+	mr->page_shift = fresh->page_shift;
+	mr->offset = fresh->offset;
+	mr->iova = fresh->iova;
+	mr->length = fresh->length;
+}
+
+/* Nobody finds the region valid, and nobody is in it. */
+static void stop_region(struct sroce_mr *mr)
+{
+	refcount_inc(&mr->ref);
+	sroce_mr_revoke(mr);
+	while (!sroce_mr_drained(mr))
+		usleep_range(50, 200);
+	sroce_mr_put(mr);
+}
+
+/* The memory a region is to have, when that changes; NULL when it does not. */
+static struct sroce_mr *fresh_memory(struct sroce_mr *mr, int flags, u64 start,
+				     u64 length, u64 iova, int access)
+{
+	struct sroce_mr *fresh;
+	int err;
+
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		/* pages that were pinned to be read cannot be written */
+		if ((flags & IB_MR_REREG_ACCESS) && ib_access_writable(access) &&
+		    !mr->umem->writable)
+			return ERR_PTR(-EOPNOTSUPP);
+		return NULL;
+	}
+	if (!length || iova + length < iova)
+		return ERR_PTR(-EINVAL);
+	fresh = sroce_mr_new(mr->ibmr.pd, SROCE_MR_USER, access);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	fresh->iova = iova;
+	fresh->length = length;
+	err = pin(fresh, start, length);
+	if (!err)
+		return fresh;
+	sroce_mr_free(fresh);
+	return ERR_PTR(err);
+}
+
+/**
+ * sroce_reg_again() - change a region in its place (rereg_user_mr op)
+ * @ibmr: the region, of pinned memory of a process
+ * @flags: IB_MR_REREG_*: what changes
+ * @start: new address in the process
+ * @length: new length, bytes
+ * @iova: new address in work requests
+ * @access: new IB_ACCESS_* rights
+ * @pd: new protection domain
+ * @udata: system call
+ *
+ * The keys stay.  When it fails, the region is as it was.
+ *
+ * Context: Process, may sleep.
+ * Return: NULL; -EOPNOTSUPP for other kinds of region, -EBUSY while windows are
+ *	bound to it, or another negative errno.
+ */
+struct ib_mr *sroce_reg_again(struct ib_mr *ibmr, int flags, u64 start,
+			      u64 length, u64 iova, int access,
+			      struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct sroce_mr *mr = to_sroce_mr(ibmr);
+	struct sroce_mr *fresh;
+
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->access;
+	if (mr->type != SROCE_MR_USER || !mr->umem || access & ~FAST_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (atomic_cmpxchg(&mr->windows, 0, -1))
+		return ERR_PTR(-EBUSY);
+	fresh = fresh_memory(mr, flags, start, length, iova, access);
+	if (!IS_ERR(fresh)) {
+		stop_region(mr);
+		if (fresh)
+			exchange_memory(mr, fresh);
+		mr->access = access;
+		if (flags & IB_MR_REREG_PD)
+			WRITE_ONCE(ibmr->pd, pd);
+		/* pairs with the acquire in sroce_mr_valid() */
+		smp_store_release(&mr->state, SROCE_MR_VALID);
+	}
+	atomic_set(&mr->windows, 0);
+	if (!IS_ERR_OR_NULL(fresh))
+		sroce_mr_free(fresh);
+	return IS_ERR(fresh) ? ERR_CAST(fresh) : NULL;
 }
 
 /**
@@ -180,6 +333,7 @@ struct ib_mr *sroce_reg_alloc(struct ib_pd *pd, enum ib_mr_type type,
 			      u32 max_num_sg)
 {
 	struct sroce_mr *mr;
+	int err;
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -189,16 +343,20 @@ struct ib_mr *sroce_reg_alloc(struct ib_pd *pd, enum ib_mr_type type,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->state = SROCE_MR_INVALID;
-	return publish_or_free(mr, alloc_pages_list(mr, max_num_sg));
+	err = alloc_pages_list(mr, max_num_sg);
+	mr->next = kvmalloc_array(max_num_sg, sizeof(*mr->next), GFP_KERNEL);
+	if (!mr->next)
+		err = -ENOMEM;
+	return publish_or_free(mr, err);
 }
 
 static int set_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct sroce_mr *mr = to_sroce_mr(ibmr);
 
-	if (mr->npages == mr->max_pages)
+	if (mr->next_npages == mr->max_pages)
 		return -ENOMEM;
-	mr->pages[mr->npages++] = ib_virt_dma_to_ptr(addr);
+	mr->next[mr->next_npages++] = ib_virt_dma_to_ptr(addr);
 	return 0;
 }
 
@@ -219,8 +377,7 @@ int sroce_reg_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 
 	if (!is_power_of_2(ibmr->page_size))
 		return -EINVAL;
-	mr->npages = 0;
-	mr->page_shift = ilog2(ibmr->page_size);
+	mr->next_npages = 0;
 	return ib_sg_to_pages(ibmr, sg, nents, sg_offset, set_page);
 }
 
@@ -240,6 +397,6 @@ int sroce_reg_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (atomic_cmpxchg(&mr->windows, 0, -1))
 		return -EBUSY;
 	sroce_mr_unpublish(mr);
-	sroce_mr_free(mr);
+	free_region(mr);
 	return 0;
 }

@@ -15,6 +15,11 @@ int sroce_reg_fast(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access);
 struct ib_mr *sroce_reg_get_dma(struct ib_pd *pd, int access);
 struct ib_mr *sroce_reg_user(struct ib_pd *pd, u64 start, u64 length,
 			     u64 iova, int access, struct ib_udata *udata);
+struct ib_mr *sroce_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+			       u64 iova, int fd, int access);
+struct ib_mr *sroce_reg_again(struct ib_mr *ibmr, int flags, u64 start,
+			      u64 length, u64 iova, int access,
+			      struct ib_pd *pd, struct ib_udata *udata);
 struct ib_mr *sroce_reg_alloc(struct ib_pd *pd, enum ib_mr_type type,
 			      u32 max_num_sg);
 int sroce_reg_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,

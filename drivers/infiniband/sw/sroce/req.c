@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "frame.h"
 #include "mw.h"
+#include "pagein.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
 #include "proto/psn.h"
@@ -257,7 +258,10 @@ static int add_packet(struct sroce_qp *qp, struct run *run,
 /* What a packet that could not be built means; true when it counts as sent. */
 static bool build_failed(struct sroce_qp *qp, struct run *run, int err)
 {
-	if (err == -EFAULT) {
+	if (err == -EAGAIN &&
+	    sroce_pagein_start_sgl(&qp->tx.page, &qp->tx.sgl, false))
+		return false;
+	if (err == -EFAULT || err == -EAGAIN) {
 		sroce_txq_fail(qp, qp->tx.sq.next, IB_WC_LOC_PROT_ERR);
 		return false;
 	}
@@ -506,6 +510,16 @@ static void arm_tail(struct sroce_qp *qp, u64 now_ns)
 		tx->tail_ns = now_ns + TAIL_PROBE_NS;
 }
 
+/* A page came; the answers that were dropped for want of it are asked for again. */
+static void resume(struct sroce_qp *qp, u64 now_ns)
+{
+	struct sroce_window *win = &qp->tx.window;
+
+	if (sroce_pagein_resume(&qp->tx.page) &&
+	    sroce_window_lost(win, win->una, now_ns) == SROCE_RW_RESEND)
+		sroce_txq_seek(qp);
+}
+
 /* The clock struck, or might have: retransmit, give up, or go on. */
 static void check_clock(struct sroce_qp *qp, u64 now_ns)
 {
@@ -551,13 +565,16 @@ bool sroce_req_run(struct sroce_qp *qp)
 		return false;
 	run.now_ns = ktime_get_ns();
 	run.frames = 0;
+	if (unlikely(tx->page.state))
+		resume(qp, run.now_ns);
 	check_clock(qp, run.now_ns);
 	if (sroce_wq_fetch(&tx->sq, qp->type)) {
 		sroce_sched_event(qp, SROCE_EV_QP_FATAL);
 		sroce_sched_fatal_tx(qp);
 		return false;
 	}
-	if (tx->hold_ns || sroce_sched_tx_blocked(qp))
+	if (tx->hold_ns || sroce_pagein_busy(&tx->page) ||
+	    sroce_sched_tx_blocked(qp))
 		return false;
 	sroce_train_init(&run.train, &qp->path);
 	if (!get_budget(qp, &run))

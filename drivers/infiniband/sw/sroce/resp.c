@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "mr.h"
 #include "mw.h"
+#include "pagein.h"
 #include "proto/access.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
@@ -255,6 +256,30 @@ static enum sroce_verdict take_rwqe(struct sroce_qp *qp)
 	return got < 0 ? SROCE_V_RQ_PROT : SROCE_V_OK;
 }
 
+/*
+ * A request meets a hole: it is as if it and all behind it had been lost, and
+ * when the hole is filled the peer is told so. @v when it cannot be filled.
+ */
+static enum sroce_verdict await_page(struct sroce_rx *rx, bool coming,
+				     enum sroce_verdict v)
+{
+	if (!coming)
+		return v;
+	rx->page_psn = rx->epsn;
+	rx->nak_sent = true;
+	return SROCE_V_DROP;
+}
+
+static enum sroce_verdict send_failed(struct sroce_rx *rx, int err)
+{
+	bool coming = err == -EAGAIN &&
+		      sroce_pagein_start_sgl(&rx->page, &rx->sgl, true);
+
+	/* the walk may be in the middle of this packet */
+	sroce_sgl_seek(&rx->sgl, rx->rcvd);
+	return await_page(rx, coming, SROCE_V_RQ_PROT);
+}
+
 /* SEND_WITH_INV: end the key before the receive WQE completes (IBA 9.4.1.1.3). */
 static enum sroce_verdict invalidate(struct sroce_qp *qp,
 				     const struct sroce_hdr *h)
@@ -281,6 +306,7 @@ static enum sroce_verdict do_send(struct sroce_qp *qp,
 	const struct sroce_hdr *h = &f->h;
 	struct sroce_rx *rx = &qp->rx;
 	enum sroce_verdict v;
+	int err;
 
 	if (h->info->flags & SROCE_OPF_FIRST) {
 		v = take_rwqe(qp);
@@ -289,9 +315,11 @@ static enum sroce_verdict do_send(struct sroce_qp *qp,
 	}
 	if (rx->rcvd + (u64)h->payload_bytes > rx->rwqe->length)
 		return SROCE_V_INV_REQ_LEN;
-	if (h->payload_bytes &&
-	    sroce_sgl_write(&rx->sgl, f->payload, h->payload_bytes))
-		return SROCE_V_RQ_PROT;
+	if (h->payload_bytes) {
+		err = sroce_sgl_write(&rx->sgl, f->payload, h->payload_bytes);
+		if (unlikely(err))
+			return send_failed(rx, err);
+	}
 	rx->rcvd += h->payload_bytes;
 	if (!(h->info->flags & SROCE_OPF_LAST))
 		return SROCE_V_OK;
@@ -325,6 +353,7 @@ static enum sroce_verdict write_payload(struct sroce_qp *qp,
 {
 	struct sroce_rx *rx = &qp->rx;
 	u32 n = f->h.payload_bytes;
+	int err = -EFAULT;
 
 	if (!rx->wr_left)	/* key and address of nothing are not looked at */
 		return SROCE_V_OK;
@@ -333,8 +362,15 @@ static enum sroce_verdict write_payload(struct sroce_qp *qp,
 						rx->wr_rkey,
 						IB_ACCESS_REMOTE_WRITE,
 						rx->wr_va, rx->wr_left);
-	if (!rx->wr_mr || sroce_mr_write(rx->wr_mr, rx->wr_va, f->payload, n))
-		return rx->rwqe_held ? SROCE_V_ACCESS_TAKEN : SROCE_V_ACCESS;
+	if (rx->wr_mr)
+		err = sroce_mr_write(rx->wr_mr, rx->wr_va, f->payload, n);
+	if (unlikely(err))
+		return await_page(rx, err == -EAGAIN &&
+				  sroce_pagein_start(&rx->page, rx->wr_rkey,
+						     rx->wr_va, rx->wr_left,
+						     true),
+				  rx->rwqe_held ? SROCE_V_ACCESS_TAKEN :
+						  SROCE_V_ACCESS);
 	rx->wr_va += n;
 	rx->wr_left -= n;
 	return SROCE_V_OK;
@@ -401,6 +437,16 @@ static enum sroce_verdict do_read(struct sroce_qp *qp,
 	return SROCE_V_OK;
 }
 
+static enum sroce_verdict atomic_failed(struct sroce_rx *rx,
+					const struct sroce_hdr *h, int err)
+{
+	if (err != -EAGAIN)
+		return SROCE_V_INV_REQ;
+	return await_page(rx, sroce_pagein_start(&rx->page, h->rkey, h->va,
+						 sizeof(u64), true),
+			  SROCE_V_ACCESS);
+}
+
 static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 				    const struct sroce_hdr *h)
 {
@@ -429,7 +475,7 @@ static enum sroce_verdict do_atomic(struct sroce_qp *qp,
 	else
 		err = sroce_mr_fadd(mr, h->va, h->swap_add, &rsp.orig);
 	if (err)
-		return SROCE_V_INV_REQ;
+		return atomic_failed(rx, h, err);
 	sroce_stat_inc(qp, RX_ATOMIC);
 	sroce_answer_remember(rx, &rsp);
 	return SROCE_V_OK;
@@ -456,6 +502,7 @@ static enum sroce_verdict do_atomic_write(struct sroce_qp *qp,
 	const struct sroce_hdr *h = &f->h;
 	struct sroce_mr *mr;
 	u64 value;
+	int err;
 
 	if (h->payload_bytes != sizeof(value) || h->dmalen != sizeof(value) ||
 	    (h->va & (sizeof(value) - 1)))
@@ -467,8 +514,9 @@ static enum sroce_verdict do_atomic_write(struct sroce_qp *qp,
 	if (!mr)
 		return SROCE_V_ACCESS;
 	memcpy(&value, f->payload, sizeof(value));
-	if (sroce_mr_store(mr, h->va, value))
-		return SROCE_V_INV_REQ;
+	err = sroce_mr_store(mr, h->va, value);
+	if (err)
+		return atomic_failed(&qp->rx, h, err);
 	sroce_stat_inc(qp, RX_WRITE);
 	answer_done(&qp->rx);
 	return SROCE_V_OK;
@@ -492,6 +540,7 @@ static enum sroce_verdict do_flush(struct sroce_qp *qp,
 				 sroce_access_flush(h->flush_type), h->va,
 				 bytes))
 		return SROCE_V_ACCESS;
+	/* what was written before is visible before the answer leaves */
 	wmb();
 	answer_done(&qp->rx);
 	return SROCE_V_OK;

@@ -58,7 +58,7 @@ static void queue_bh(struct sroce_qp *qp)
 void sroce_sched_err_after(struct sroce_qp *qp, unsigned long delay)
 {
 	if (!READ_ONCE(qp->dead))
-		mod_delayed_work(system_wq, &qp->err_work, delay);
+		mod_delayed_work(sroce_compat_wq, &qp->err_work, delay);
 }
 
 /**

@@ -96,7 +96,8 @@ static int next_piece(struct sroce_sgl *sgl, u32 bytes)
  * @bytes: how many
  *
  * Context: Softirq or process; bottom halves off until sroce_sgl_fini().
- * Return: 0, or -EFAULT when a piece is not allowed or the pieces end.
+ * Return: 0; -EFAULT when a piece is not allowed or the pieces end; -EAGAIN when
+ *	a page of the piece where the walk now stands must come first.
  */
 int sroce_sgl_read(struct sroce_sgl *sgl, void *dst, u32 bytes)
 {
@@ -127,7 +128,8 @@ int sroce_sgl_read(struct sroce_sgl *sgl, void *dst, u32 bytes)
  * @bytes: how many
  *
  * Context: Softirq or process; bottom halves off until sroce_sgl_fini().
- * Return: 0, or -EFAULT when a piece is not allowed or the pieces end.
+ * Return: 0; -EFAULT when a piece is not allowed or the pieces end; -EAGAIN when
+ *	a page of the piece where the walk now stands must come first.
  */
 int sroce_sgl_write(struct sroce_sgl *sgl, const void *src, u32 bytes)
 {

@@ -11,6 +11,7 @@
 #include "ud.h"
 
 #include "engine.h"
+#include "pagein.h"
 #include "frame.h"
 #include "proto/aeth.h"
 #include "proto/opcode.h"
@@ -134,6 +135,11 @@ static bool send_next(struct sroce_qp *qp, struct sroce_train *t)
 	if (!aim(qp, t, dest, sroce_frame_bytes(SROCE_MAX_HDR_BYTES, w->length)))
 		return false;
 	err = add_datagram(qp, t, w, dest);
+	if (err == -EAGAIN) {
+		if (sroce_pagein_start_sgl(&qp->tx.page, &qp->tx.sgl, false))
+			return false;
+		err = -EFAULT;
+	}
 	if (err == -EFAULT) {
 		sroce_txq_fail(qp, sq->next, IB_WC_LOC_PROT_ERR);
 		return false;
@@ -167,7 +173,8 @@ bool sroce_ud_run(struct sroce_qp *qp)
 		sroce_sched_fatal_tx(qp);
 		return false;
 	}
-	if (sroce_sched_tx_blocked(qp))
+	sroce_pagein_resume(&tx->page);
+	if (sroce_pagein_busy(&tx->page) || sroce_sched_tx_blocked(qp))
 		return false;
 	begin_train(qp, &train);
 	while (n < SROCE_RUN_FRAMES && tx->sq.next != tx->sq.prod &&

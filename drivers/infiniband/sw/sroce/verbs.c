@@ -20,6 +20,7 @@
 #include "mcast.h"
 #include "mw.h"
 #include "net.h"
+#include "odp.h"
 #include "qp.h"
 #include "qpmod.h"
 #include "reg.h"
@@ -98,6 +99,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = LOCAL_ACK_DELAY,
 	};
+	sroce_odp_caps(attr);
 	return 0;
 }
 
@@ -238,6 +240,7 @@ static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 SROCE_COMPAT_DEFINE_COUNTERS(sroce_counter)
 
 SROCE_COMPAT_DEFINE_REG_USER_MR(reg_user_mr, sroce_reg_user)
+SROCE_COMPAT_DEFINE_REG_DMABUF(reg_dmabuf, sroce_reg_dmabuf)
 
 static int resize_user_cq(struct ib_cq *ibcq, SROCE_COMPAT_CQE cqe,
 			  struct ib_udata *udata)
@@ -271,6 +274,7 @@ static const struct ib_device_ops verbs_ops = {
 	.uverbs_abi_ver = SROCE_ABI_VERSION,
 	.device_group = &dev_attr_group,
 
+	.advise_mr = sroce_odp_advise,
 	.alloc_hw_port_stats = sroce_stats_alloc,
 	.alloc_mr = sroce_reg_alloc,
 	.alloc_mw = sroce_mw_alloc,
@@ -320,7 +324,9 @@ static const struct ib_device_ops verbs_ops = {
 	.query_qp = sroce_qp_query,
 	.query_srq = sroce_srq_query,
 	.reg_user_mr = reg_user_mr,
+	.reg_user_mr_dmabuf = reg_dmabuf,
 	.req_notify_cq = sroce_cq_arm,
+	.rereg_user_mr = sroce_reg_again,
 	SROCE_OP_RESIZE_CQ(resize_user_cq),
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, sroce_ah, ibah),
