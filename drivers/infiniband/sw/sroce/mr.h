@@ -66,7 +66,7 @@ struct sroce_party {
  * @max_pages: entries of @pages allocated
  * @next: page list of the next REG_MR: the owner sets it while the old one may
  *	still be in use
- * @next_npages: entries of @next in use
+ * @next_npages: entries of @next in use; 0 when no list was set
  * @pages: kernel addresses of the pages; NULL where an ODP region has a hole
  * @umem: pinned user memory, or NULL
  * @dmabuf: buffer of another driver, or NULL

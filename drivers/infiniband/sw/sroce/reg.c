@@ -57,12 +57,16 @@ int sroce_reg_fast(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 
 	if (mr->type != SROCE_MR_FRWR || sroce_mr_valid(mr) || ibmr->pd != pd ||
 	    key >> SROCE_KEY_SHIFT != mr->index ||
-	    access & ~FAST_ACCESS || !mr->next_npages)
+	    access & ~FAST_ACCESS || !(mr->npages | mr->next_npages))
 		return -EINVAL;
 
-	swap(mr->pages, mr->next);
-	mr->npages = mr->next_npages;
-	mr->page_shift = ilog2(ibmr->page_size);
+	/* without a new list the last one is registered again */
+	if (mr->next_npages) {
+		swap(mr->pages, mr->next);
+		mr->npages = mr->next_npages;
+		mr->page_shift = ilog2(ibmr->page_size);
+		mr->next_npages = 0;
+	}
 	mr->access = access;
 	mr->iova = ibmr->iova;
 	mr->length = ibmr->length;
