@@ -36,7 +36,7 @@ make_target() {
 
 drop_target() {
 	local port acl
-	for port in $TARGET/srpt/*:*/*:*; do
+	for port in "$TARGET"/srpt/*:*/*:*; do
 		echo 0 >"$port/enable"
 		for acl in "$port"/acls/*; do
 			rm "$acl/lun_0/d0"

@@ -15,8 +15,9 @@ UNITS=$DEST/usr/local/lib/systemd/system
 
 make -s -C "$TEST_SRC" install-boot DESTDIR=$DEST
 verdict $? "make install-boot"
-[ -f $RULES/76-sroce.rules ] && [ -f $UNITS/sroce@.service ]
-verdict $? "puts rule and unit in their places"
+rc=1
+if [ -f $RULES/76-sroce.rules ] && [ -f $UNITS/sroce@.service ]; then rc=0; fi
+verdict $rc "puts rule and unit in their places"
 
 # ---- the module comes when its type is asked for ----
 
@@ -81,8 +82,8 @@ grep -q 'sroce@' /tmp/unit.log && rc=1
 sed 's/^/# /' /tmp/unit.log
 verdict $rc "systemd-analyze verify"
 
-# shellcheck disable=SC2046  # words
-$(unit_line ExecStop)
+read -ra words <<<"$(unit_line ExecStop)"
+"${words[@]}"
 verdict $? "the unit's command removes the device"
 wait_gone roce_va
 verdict $? "it is gone"

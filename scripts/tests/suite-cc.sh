@@ -214,8 +214,8 @@ roce_tos() {
 		rdma resource show cm_id 2>/dev/null | grep -q LISTEN && break
 		sleep 0.1
 	done
-	in_a timeout 20 rping -c -a $V4_B -p 19000 -C 5 >/dev/null
-	wait $pid
+	in_a timeout 20 rping -c -a "$V4_B" -p 19000 -C 5 >/dev/null
+	wait "$pid"
 }
 if mkdir -p "$DEFAULTS" 2>/dev/null && [ -e "$DEFAULTS/ports/1/default_roce_tos" ]; then
 	echo 104 >"$DEFAULTS/ports/1/default_roce_tos"
@@ -225,8 +225,9 @@ if mkdir -p "$DEFAULTS" 2>/dev/null && [ -e "$DEFAULTS/ports/1/default_roce_tos"
 	seen=$(tshark -r /tmp/tos.pcap -T fields -e ip.dsfield -Y "ip.src == $V4_A &&
 		infiniband.bth.destqp != 1" 2>/dev/null | sort | uniq -c | tr -s ' \n' ' ')
 	note "traffic classes of rping's packets: $seen"
-	[[ $seen =~ ^\ [0-9]+\ 0x6a\ $ ]]
-	verdict $? "rdma_cm's default_roce_tos: DSCP 26, ECT(0)"
+	rc=1
+	if [[ $seen =~ ^\ [0-9]+\ 0x6a\ $ ]]; then rc=0; fi
+	verdict $rc "rdma_cm's default_roce_tos: DSCP 26, ECT(0)"
 else
 	skip "rdma_cm's default_roce_tos" "no configfs here"
 fi

@@ -49,13 +49,11 @@ exclusive_rping
 verdict $? "rping between them"
 [ -e /sys/kernel/debug ] && mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 switches() { find /sys/kernel/debug/sroce -name trains | wc -l; }
-[ "$(switches)" = 2 ]
-verdict $? "both have their switches"
+holds "both have their switches" [ "$(switches)" = 2 ]
 
 # the same name in two namespaces, where the kernel lets them
 if ip netns exec b rdma dev set $DEV_B name $DEV_A 2>/dev/null; then
-	[ "$(switches)" = 2 ]
-	verdict $? "two devices of one name: both have their switches"
+	holds "two devices of one name: both have their switches" [ "$(switches)" = 2 ]
 	ip netns exec b rdma dev set $DEV_A name $DEV_B
 else
 	skip "two devices of one name" "this kernel has one name space"
@@ -97,8 +95,7 @@ for i in $(seq 100); do
 	[ -z "$(ls /sys/kernel/debug/sroce)" ] && break
 	sleep 0.1
 done
-[ -z "$(ls /sys/kernel/debug/sroce)" ]
-verdict $? "a namespace goes with its device"
+holds "a namespace goes with its device" [ -z "$(ls /sys/kernel/debug/sroce)" ]
 for i in $(seq 50); do
 	rdma system set netns shared 2>/dev/null && break
 	sleep 0.1
@@ -148,9 +145,9 @@ verdict $? "active_mtu follows the MTU"
 mtu 4200
 
 readdress() {
-	ip -n a addr del $V4_A/24 dev va
+	ip -n a addr del "$V4_A/24" dev va
 	sleep 0.2
-	ip -n a addr add $V4_A/24 dev va
+	ip -n a addr add "$V4_A/24" dev va
 }
 during "an address that goes and comes back" -- readdress
 during "another address comes and goes" -- sh -c \

@@ -118,7 +118,7 @@ tunnel() {
 	TUNNEL=$!
 	for i in $(seq 100); do
 		grep -q ready /tmp/tunnel.log && break
-		kill -0 $TUNNEL 2>/dev/null || return 1
+		kill -0 "$TUNNEL" 2>/dev/null || return 1
 		sleep 0.1
 	done
 	DEV=tX
@@ -234,8 +234,7 @@ kind() {
 		traffic "$1: IPv4" 4
 		[ -n "$NO_V6" ] || traffic "$1: IPv6" 6
 		[ -n "$NO_LL" ] || traffic "$1: GID index 0, link-local" -1
-		[ "$(gid_index $DEV_A 4)" = "$(gid_index $DEV_B 4)" ]
-		verdict $? "$1: IPv4 has the same index on both ends: $(gid_index $DEV_A 4)"
+		holds "$1: IPv4 has the same index on both ends: $(gid_index $DEV_A 4)" [ "$(gid_index $DEV_A 4)" = "$(gid_index $DEV_B 4)" ]
 		cm "$1: rping"
 	else
 		not_ok "$1: link add, GIDs of the netdev's addresses"

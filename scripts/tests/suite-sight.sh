@@ -47,15 +47,11 @@ if [ -d $TRACE/events/sroce/sroce_drop ]; then
 	echo 1 >$TRACE/events/sroce/sroce_qp_error/enable
 	t_case "datagrams, some of them refused" 60 \
 		"$TEST_BIN/sroce_ud" -L 50 $DEV_A $DEV_B
-	[ "$(t_events "sroce_drop: $DEV_B qpn [0-9]*: rx_drop_qkey")" -gt 0 ]
-	verdict $? "a drop says its reason and queue pair"
-	[ "$(t_events 'sroce_qp_error: .* request failed: local QP operation error')" -gt 0 ]
-	verdict $? "a failed request says its status"
+	holds "a drop says its reason and queue pair" [ "$(t_events "sroce_drop: $DEV_B qpn [0-9]*: rx_drop_qkey")" -gt 0 ]
+	holds "a failed request says its status" [ "$(t_events 'sroce_qp_error: .* request failed: local QP operation error')" -gt 0 ]
 	t_case "errors" 150 "$TEST_BIN/sroce_errors" -L 140 $DEV_A $DEV_B
-	[ "$(t_events 'sroce_qp_error: .* peer refused: remote access error')" -gt 0 ]
-	verdict $? "a refused peer is seen with the reason"
-	[ "$(t_events 'sroce_qp_error: .* event: ')" -gt 0 ]
-	verdict $? "an asynchronous event is seen"
+	holds "a refused peer is seen with the reason" [ "$(t_events 'sroce_qp_error: .* peer refused: remote access error')" -gt 0 ]
+	holds "an asynchronous event is seen" [ "$(t_events 'sroce_qp_error: .* event: ')" -gt 0 ]
 	# every drop that was counted was seen
 	dropped=0
 	for f in "/sys/class/infiniband/$DEV_B/ports/1/hw_counters/rx_drop_"*; do
@@ -63,8 +59,9 @@ if [ -d $TRACE/events/sroce/sroce_drop ]; then
 	done
 	seen=$(t_events "sroce_drop: $DEV_B .*: rx_drop_")
 	note "$dropped drops counted, $seen seen"
-	[ "$dropped" -gt 0 ] && [ "$dropped" = "$seen" ]
-	verdict $? "each drop counted is a drop seen"
+	rc=1
+	if [ "$dropped" -gt 0 ] && [ "$dropped" = "$seen" ]; then rc=0; fi
+	verdict $rc "each drop counted is a drop seen"
 	echo 0 >$TRACE/events/sroce/enable
 	echo >$TRACE/trace
 else
@@ -89,20 +86,19 @@ for i in $(seq 80); do
 	[ "${bound:-0}" -gt 100 ] && break
 done
 rdma statistic qp show link $DEV_A/1 | head -n 3 | cut -c 1-150 | sed 's/^/# /'
-[ "${bound:-0}" -gt 100 ]
-verdict $? "queue pairs bound by type are counted by themselves"
+holds "queue pairs bound by type are counted by themselves" [ "${bound:-0}" -gt 100 ]
 wait $traffic
 verdict $? "the traffic is unharmed"
-rdma statistic qp show link $DEV_A/1 | grep -q sent_pkts
-[ $? -ne 0 ]
-verdict $? "the counter goes with its last queue pair"
+holds "the counter goes with its last queue pair" \
+	[ -z "$(qp_stat $DEV_A sent_pkts)" ]
 after=$(stat_of $DEV_A sent_pkts)
 pma=$(cat /sys/class/infiniband/$DEV_A/ports/1/counters/port_xmit_packets)
 sysfs=$(counter $DEV_A sent_pkts)
 note "sent_pkts $before, then $after; sysfs $sysfs; port counter $pma"
-[ "$after" -gt $((before + 100)) ] && [ "$after" = "$pma" ] &&
-	[ "$after" = "$sysfs" ]
-verdict $? "and what it counted stays part of the device's sum"
+rc=1
+if [ "$after" -gt $((before + 100)) ] && [ "$after" = "$pma" ] &&
+	[ "$after" = "$sysfs" ]; then rc=0; fi
+verdict $rc "and what it counted stays part of the device's sum"
 rdma statistic qp set link $DEV_A/1 auto off
 verdict $? "auto mode off"
 
@@ -150,8 +146,9 @@ DBG=/sys/kernel/debug/sroce
 mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 rdma dev set $DEV_A name other
 verdict $? "rename"
-[ -e $DBG/other/trains ] && [ ! -e $DBG/$DEV_A ]
-verdict $? "the switches are under the new name"
+rc=1
+if [ -e $DBG/other/trains ] && [ ! -e $DBG/$DEV_A ]; then rc=0; fi
+verdict $rc "the switches are under the new name"
 rdma dev set other name $DEV_A && [ -e $DBG/$DEV_A/trains ]
 verdict $? "and back"
 verify "traffic afterwards" 30 -n 50

@@ -107,8 +107,16 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 #if SROCE_COMPAT_BEFORE(6, 15)
+#include <linux/debugfs.h>
+
+static inline void sroce_compat_debugfs_rename(struct dentry *dentry,
+					       const char *name)
+{
+	debugfs_rename(dentry->d_parent, dentry, dentry->d_parent, name);
+}
+
 #define debugfs_change_name(dentry, fmt, name) \
-	debugfs_rename((dentry)->d_parent, dentry, (dentry)->d_parent, name)
+	sroce_compat_debugfs_rename(dentry, name)
 #endif
 
 /* Tunnel helpers took a struct socket. */
@@ -250,6 +258,7 @@ static int counter_unbind(struct ib_qp *ibqp)				\
 {									\
 	return fn##_unbind(ibqp, 1);					\
 }
+
 #define SROCE_OP_COUNTERS(fn)						\
 	.counter_bind_qp = counter_bind,				\
 	.counter_unbind_qp = counter_unbind,				\
@@ -266,6 +275,7 @@ struct sroce_compat_counter {
 static void counter_init(struct rdma_counter *counter)			\
 {									\
 }
+
 #define SROCE_OP_COUNTERS(fn)						\
 	.counter_bind_qp = fn##_bind,					\
 	.counter_unbind_qp = fn##_unbind,				\

@@ -157,15 +157,17 @@ int sroce_mw_bind(struct sroce_dev *dev, const struct sroce_party *who,
 		  const struct sroce_bind *b)
 {
 	struct sroce_mr *win = sroce_mr_get(dev, b->old_key);
-	int err = -EAGAIN;
+	int err;
 
 	if (!win)
 		return -EINVAL;
 	/* who waits for the lock would hold up the one who drains */
-	if (spin_trylock(&win->lock)) {
-		err = bind_locked(dev, win, who, b);
-		spin_unlock(&win->lock);
+	if (!spin_trylock(&win->lock)) {
+		sroce_mr_put(win);
+		return -EAGAIN;
 	}
+	err = bind_locked(dev, win, who, b);
+	spin_unlock(&win->lock);
 	sroce_mr_put(win);
 	return err;
 }
@@ -201,14 +203,16 @@ int sroce_mw_invalidate(struct sroce_dev *dev, const struct sroce_party *who,
 			u32 key)
 {
 	struct sroce_mr *mr = sroce_mr_get(dev, key);
-	int err = -EAGAIN;
+	int err;
 
 	if (!mr)
 		return -EINVAL;
-	if (spin_trylock(&mr->lock)) {
-		err = may_invalidate(mr, who, key) ? retire(mr) : -EINVAL;
-		spin_unlock(&mr->lock);
+	if (!spin_trylock(&mr->lock)) {
+		sroce_mr_put(mr);
+		return -EAGAIN;
 	}
+	err = may_invalidate(mr, who, key) ? retire(mr) : -EINVAL;
+	spin_unlock(&mr->lock);
 	sroce_mr_put(mr);
 	return err;
 }

@@ -342,6 +342,23 @@ static bool pays_to_wait(struct sroce_qp *qp, u32 wait_ns)
 	       ktime_get_ns() - READ_ONCE(tx->rang_ns) < wait_ns / SOON;
 }
 
+/* Let the clock send what was posted; false when somebody is at it anyway. */
+static bool hold_back(struct sroce_qp *qp, u32 wait_ns)
+{
+	struct sroce_tx *tx = &qp->tx;
+
+	local_bh_disable();
+	if (!spin_trylock(&tx->lock)) {
+		local_bh_enable();
+		return false;
+	}
+	if (!tx->batch_ns)
+		tx->batch_ns = ktime_get_ns() + wait_ns;
+	sroce_sched_tx_end(qp);
+	local_bh_enable();
+	return true;
+}
+
 /**
  * sroce_sched_doorbell() - requests were posted
  * @qp: the QP
@@ -354,23 +371,11 @@ static bool pays_to_wait(struct sroce_qp *qp, u32 wait_ns)
 void sroce_sched_doorbell(struct sroce_qp *qp)
 {
 	u32 wait_ns = READ_ONCE(qp->dev->knobs.doorbell_us) * NSEC_PER_USEC;
-	struct sroce_tx *tx = &qp->tx;
-	bool waits = false;
 
-	if (wait_ns && pays_to_wait(qp, wait_ns)) {
-		local_bh_disable();
-		if (spin_trylock(&tx->lock)) {
-			if (!tx->batch_ns)
-				tx->batch_ns = ktime_get_ns() + wait_ns;
-			sroce_sched_tx_end(qp);
-			waits = true;
-		}
-		local_bh_enable();
-	}
-	if (!waits)
+	if (!wait_ns || !pays_to_wait(qp, wait_ns) || !hold_back(qp, wait_ns))
 		sroce_sched_kick_tx(qp);
-	if (wait_ns && tx->sq.user)
-		WRITE_ONCE(tx->rang_ns, ktime_get_ns());
+	if (wait_ns && qp->tx.sq.user)
+		WRITE_ONCE(qp->tx.rang_ns, ktime_get_ns());
 }
 
 /**

@@ -15,8 +15,10 @@ struct sroce_dev;
 /* Count a packet that is dropped at a QP, and let a tracer see it. */
 #define sroce_drop(qp, reason)						\
 do {									\
-	sroce_stat_inc(qp, reason);					\
-	sroce_trace_drop((qp)->dev, (qp)->qpn,			\
+	struct sroce_qp *_qp = (qp);					\
+									\
+	sroce_stat_inc(_qp, reason);					\
+	sroce_trace_drop(_qp->dev, _qp->qpn,				\
 			 SROCE_STAT_##reason);				\
 } while (0)
 
