@@ -61,13 +61,15 @@ since() { echo $(($(counter "$1" "$2") - ${ZERO[$1.$2]})); }
 capture() {
 	local file=$1 pid
 	shift
-	in_b tcpdump -c 20000 -i vb -s 128 -w "$file" -U udp port 4791 2>/dev/null &
+	# not by in_b: the process to be ended is tcpdump, not a shell around it
+	ip netns exec "$NS_B" tcpdump -c 20000 -i vb -s 128 -w "$file" -U \
+		udp port 4791 2>/dev/null &
 	pid=$!
 	sleep 1
 	"$@"
 	sleep 0.5
-	kill $pid
-	wait $pid 2>/dev/null
+	kill "$pid"
+	wait "$pid" 2>/dev/null
 }
 
 # ---- knobs
