@@ -62,8 +62,8 @@ capture() {
 	local file=$1 pid
 	shift
 	# not by in_b: the process to be ended is tcpdump, not a shell around it
-	ip netns exec "$NS_B" tcpdump -c 20000 -i vb -s 128 -w "$file" -U \
-		udp port 4791 2>/dev/null &
+	ip netns exec "$NS_B" tcpdump -c 20000 -i vb -s 128 --immediate-mode -U \
+		-w "$file" udp port 4791 2>/dev/null &
 	pid=$!
 	sleep 1
 	"$@"
