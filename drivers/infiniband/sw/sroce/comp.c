@@ -210,6 +210,7 @@ static enum sroce_ack ack(struct sroce_qp *qp, u32 psn, u64 now_ns)
 
 	if (a == SROCE_ACK_ADVANCED) {
 		qp->tx.probe = false;
+		qp->tx.holds = 0;
 		if (resending)
 			sroce_txq_seek(qp);
 	}

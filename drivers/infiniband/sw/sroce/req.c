@@ -74,7 +74,8 @@ static bool flush(struct sroce_qp *qp, struct run *run)
 	if (bytes)
 		sroce_cc_sent(qp, &qp->tx.cc, bytes, run->now_ns);
 	if (likely(!sroce_train_send(&run->train))) {
-		if (bytes)
+		/* where nobody acknowledges, what left is all one hears */
+		if (bytes && qp->type != SROCE_QPT_RC)
 			qp->tx.holds = 0;
 		return true;
 	}
