@@ -8,9 +8,9 @@
  * packets, QPs or how memory is registered.
  *
  * A region is found under RCU and held by a reference for one bottom-half
- * section at most.  Its page list does not change while it is valid: who makes it valid
- * publishes the list with the state, and who makes it invalid waits for the
- * sections at work.
+ * section at most.  Its page list does not change while it is valid: who makes
+ * it valid publishes the list with the state, and who makes it invalid waits for
+ * the sections at work.
  */
 #include "mr.h"
 #include "dev.h"

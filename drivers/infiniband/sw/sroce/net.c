@@ -388,6 +388,23 @@ void sroce_net_count_drop(struct net *net, enum sroce_stat stat)
 }
 
 /**
+ * sroce_net_dgid() - destination of a packet as a GID
+ * @gid: filled in
+ * @l3: IP header of the packet
+ * @v6: it is IPv6
+ *
+ * Context: Any.
+ */
+void sroce_net_dgid(union ib_gid *gid, const void *l3, bool v6)
+{
+	if (v6)
+		memcpy(gid, &((const struct ipv6hdr *)l3)->daddr, sizeof(*gid));
+	else
+		ipv6_addr_set_v4mapped(((const struct iphdr *)l3)->daddr,
+				       (struct in6_addr *)gid);
+}
+
+/**
  * sroce_net_owner() - device a packet for a management QP is meant for
  * @net: namespace it arrived in
  * @l3: its IP header
@@ -409,11 +426,7 @@ struct sroce_dev *sroce_net_owner(struct net *net, const void *l3, bool v6,
 	struct net_device *ndev;
 	union ib_gid gid;
 
-	if (v6)
-		memcpy(&gid, &((const struct ipv6hdr *)l3)->daddr, sizeof(gid));
-	else
-		ipv6_addr_set_v4mapped(((const struct iphdr *)l3)->daddr,
-				       (struct in6_addr *)&gid);
+	sroce_net_dgid(&gid, l3, v6);
 	list_for_each_entry_rcu(dev, &sn->list, net_list) {
 		if (!rcu_access_pointer(dev->gsi))
 			continue;

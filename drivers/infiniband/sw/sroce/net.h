@@ -63,6 +63,7 @@ typedef void (*sroce_net_rx_fn)(struct net *net, struct sk_buff *skb);
 int sroce_net_init(sroce_net_rx_fn rx, void (*purge)(struct net *net));
 void sroce_net_exit(void);
 void sroce_net_count_drop(struct net *net, enum sroce_stat stat);
+void sroce_net_dgid(union ib_gid *gid, const void *l3, bool v6);
 struct sroce_dev *sroce_net_owner(struct net *net, const void *l3, bool v6,
 				  u16 *vlan);
 u32 sroce_net_mtu(const struct sroce_dev *dev);

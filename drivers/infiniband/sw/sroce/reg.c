@@ -161,6 +161,22 @@ static int pin(struct sroce_mr *mr, u64 start, u64 length)
 	return map_umem(mr);
 }
 
+/* A region of @length bytes at @iova, its pages still to come. */
+static struct sroce_mr *new_user(struct ib_pd *pd, u64 length, u64 iova,
+				 int access)
+{
+	struct sroce_mr *mr;
+
+	if (!length || iova + length < iova)
+		return ERR_PTR(-EINVAL);
+	mr = sroce_mr_new(pd, SROCE_MR_USER, access);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->iova = iova;
+	mr->length = length;
+	return mr;
+}
+
 /**
  * sroce_reg_user() - register memory of a process (reg_user_mr op)
  * @pd: protection domain
@@ -183,13 +199,9 @@ struct ib_mr *sroce_reg_user(struct ib_pd *pd, u64 start, u64 length,
 		return ERR_PTR(-EOPNOTSUPP);
 	if ((access & IB_ACCESS_ON_DEMAND) && !start && length == U64_MAX)
 		return ERR_PTR(-EOPNOTSUPP);	/* implicit ODP */
-	if (!length || iova + length < iova)
-		return ERR_PTR(-EINVAL);
-	mr = sroce_mr_new(pd, SROCE_MR_USER, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->iova = iova;
-	mr->length = length;
+	mr = new_user(pd, length, iova, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	if (access & IB_ACCESS_ON_DEMAND)
 		err = sroce_odp_init(mr, start, length, access);
 	else
@@ -216,13 +228,9 @@ struct ib_mr *sroce_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 
 	if (access & ~FAST_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || iova + length < iova)
-		return ERR_PTR(-EINVAL);
-	mr = sroce_mr_new(pd, SROCE_MR_USER, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->iova = iova;
-	mr->length = length;
+	mr = new_user(pd, length, iova, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	return publish_or_free(mr, sroce_dmabuf_map(mr, fd, offset, length));
 }
 

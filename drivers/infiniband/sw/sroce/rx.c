@@ -341,12 +341,7 @@ static void rx_mcast(struct batch *b, const struct wire *w)
 	struct fanout o = { .b = b, .w = w, .f.vlan = SROCE_NO_VLAN };
 	union ib_gid gid;
 
-	if (w->v6)
-		memcpy(&gid, &((const struct ipv6hdr *)w->l3)->daddr,
-		       sizeof(gid));
-	else
-		ipv6_addr_set_v4mapped(((const struct iphdr *)w->l3)->daddr,
-				       (struct in6_addr *)&gid);
+	sroce_net_dgid(&gid, w->l3, w->v6);
 	if (!sroce_mcast_each(w->net, &gid, b->in, mcast_one, &o))
 		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
 }

@@ -160,9 +160,8 @@ static bool packs(const struct sroce_train *t, u32 bytes)
 	const struct sroce_path *path = t->path;
 
 	return bytes <= PACK_FRAME_BYTES && READ_ONCE(path->whole) &&
-	       !t->no_pack &&
-	       READ_ONCE(path->dev->knobs.packs) &&
-	       READ_ONCE(path->dev->knobs.trains);
+	       !t->no_pack && t->max_frames > 1 &&
+	       READ_ONCE(path->dev->knobs.packs);
 }
 
 /**
@@ -245,8 +244,12 @@ static void put_headers(const struct sroce_train *t, u8 *bth, u32 bytes, u16 id)
 	uh->len = htons(sizeof(*uh) + bytes);
 }
 
-static void set_offsets(const struct sroce_train *t, struct sk_buff *skb)
+/* Give @skb, whose data begin with a BTH, what the stack looks at. */
+static void dress(const struct sroce_train *t, struct sk_buff *skb, u32 bytes,
+		  u16 id)
 {
+	put_headers(t, skb->data, bytes, id);
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	skb_set_transport_header(skb, -(int)sizeof(struct udphdr));
 	skb_set_network_header(skb, -(int)t->path->hdr_bytes);
 }
@@ -296,9 +299,7 @@ static bool pack_close(struct sroce_train *t)
 	pack_end(t, whole);
 	skb_reserve(skb, t->headroom);
 	skb_put(skb, t->bytes);
-	set_offsets(t, skb);
-	put_headers(t, skb->data, t->head_bytes, t->first_id);
-	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	dress(t, skb, t->head_bytes, t->first_id);
 	t->head = skb;
 	return true;
 }
@@ -309,8 +310,7 @@ static u8 *pack_alloc(struct sroce_train *t, u32 bytes)
 	u8 *bth;
 
 	if (!t->frames)
-		bth = packs(t, bytes) && t->max_frames > 1 ?
-			pack_begin(t, bytes) : NULL;
+		bth = packs(t, bytes) ? pack_begin(t, bytes) : NULL;
 	else if (t->buf && pack_takes(t, bytes))
 		bth = t->buf + t->headroom + t->bytes;
 	else
@@ -356,9 +356,7 @@ void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id)
 	if (!skb)
 		return ERR_PTR(-ENOMEM);
 	bth = skb_put(skb, bytes);
-	put_headers(t, bth, bytes, sroce_train_id(t));
-	set_offsets(t, skb);
-	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	dress(t, skb, bytes, sroce_train_id(t));
 	t->cur = skb;
 	return bth;
 }
