@@ -60,6 +60,15 @@ static TL_UNUSED void case_end(void)
 	tl_ok(case_good, "%s", case_name);
 }
 
+/* The case @name, which is the call @call. */
+#define CASE(name, call)						\
+	do {								\
+		if (case_begin(name)) {					\
+			call;						\
+			case_end();					\
+		}							\
+	} while (0)
+
 /* What the in-tree driver is known not to do. */
 static TL_UNUSED bool rxe_lacks(struct tl_dev *d, const char *what)
 {

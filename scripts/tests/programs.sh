@@ -26,20 +26,15 @@ wait_port() {
 	return 1
 }
 
-# both SERVER_COMMAND -- CLIENT_COMMAND: "PORT" in them is replaced
-both() {
-	local server=() pid rc i
-	PORT=$((PORT + 1))
-	while [ "$1" != -- ]; do
-		server+=("${1/#PORT/$PORT}")
-		shift
-	done
-	shift
-	# no shell between: wait_port looks at the namespace of the child
-	ip netns exec "$NS_B" timeout -k 2 60 "${server[@]}" >/tmp/server.log 2>&1 &
+# served WAIT: SERVER is run in b, and once WAIT PID came back, CLIENT in a
+served() {
+	local pid rc i
+	# no shell between: it would not pass the signal on, and wait_port looks
+	# at the namespace of the child
+	ip netns exec "$NS_B" timeout -k 2 60 "${SERVER[@]}" >/tmp/server.log 2>&1 &
 	pid=$!
-	wait_port $pid
-	in_a timeout -k 2 60 "${@/#PORT/$PORT}" >/tmp/client.log 2>&1
+	"$1" $pid
+	in_a timeout -k 2 60 "${CLIENT[@]}" >/tmp/client.log 2>&1
 	rc=$?
 	[ $rc -ne 0 ] && kill $pid 2>/dev/null
 	wait $pid
@@ -50,6 +45,19 @@ both() {
 		tail -n 15 /tmp/client.log | sed 's/^/# client: /'
 	fi
 	return $rc
+}
+
+# both SERVER_COMMAND -- CLIENT_COMMAND: "PORT" in them is replaced
+both() {
+	PORT=$((PORT + 1))
+	SERVER=()
+	while [ "$1" != -- ]; do
+		SERVER+=("${1/#PORT/$PORT}")
+		shift
+	done
+	shift
+	CLIENT=("${@/#PORT/$PORT}")
+	served wait_port
 }
 
 # pingpong FAMILY TOOL OPTIONS...

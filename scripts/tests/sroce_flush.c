@@ -265,14 +265,6 @@ static void case_ordered(struct pair *p)
 	EXPECT(!went_back, "an ATOMIC WRITE happened twice");
 }
 
-#define CASE(name, call)						\
-	do {								\
-		if (case_begin(name)) {					\
-			call;						\
-			case_end();					\
-		}							\
-	} while (0)
-
 int main(int argc, char **argv)
 {
 	struct pair p;

@@ -31,21 +31,15 @@ static union ibv_gid group;
 static bool wait_for_line;
 static unsigned int settle_ms;
 
-static int to_rts(struct ibv_qp *qp, uint32_t qkey)
+static void post_slot(struct end *e, int i)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qkey = qkey,
-	};
+	struct ibv_sge sge = { (uintptr_t)e->buf + i * SLOT, SLOT,
+			       e->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge,
+				  .num_sge = 1 }, *bad;
 
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-			  IBV_QP_PORT | IBV_QP_QKEY))
-		return -1;
-	if (tl_qp_to(qp, IBV_QPS_RTR))
-		return -1;
-	attr.qp_state = IBV_QPS_RTS;
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	if (ibv_post_recv(e->qp, &wr, &bad))
+		tl_die("post_recv");
 }
 
 static void end_open(struct end *e, struct tl_dev *d, uint32_t qkey)
@@ -65,17 +59,10 @@ static void end_open(struct end *e, struct tl_dev *d, uint32_t qkey)
 	init.send_cq = e->cq;
 	init.recv_cq = e->cq;
 	e->qp = ibv_create_qp(d->pd, &init);
-	if (!e->buf || !e->mr || !e->cq || !e->qp || to_rts(e->qp, qkey))
+	if (!e->buf || !e->mr || !e->cq || !e->qp || tl_ud_to_rts(e->qp, qkey, 0))
 		tl_die("%s: no queue pair", d->name);
-	for (i = 0; i < SLOTS; i++) {
-		struct ibv_sge sge = { (uintptr_t)e->buf + i * SLOT, SLOT,
-				       e->mr->lkey };
-		struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge,
-					  .num_sge = 1 }, *bad;
-
-		if (ibv_post_recv(e->qp, &wr, &bad))
-			tl_die("post_recv");
-	}
+	for (i = 0; i < SLOTS; i++)
+		post_slot(e, i);
 }
 
 static void end_close(struct end *e)

@@ -457,14 +457,6 @@ static void case_dmabuf(struct pair *p)
 	munmap(map, BYTES);
 }
 
-#define CASE(name, call)						\
-	do {								\
-		if (case_begin(name)) {					\
-			call;						\
-			case_end();					\
-		}							\
-	} while (0)
-
 int main(int argc, char **argv)
 {
 	struct pair p;

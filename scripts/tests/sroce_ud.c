@@ -26,24 +26,6 @@ struct end {
 
 static struct end a, b;
 
-static int to_rts(struct ibv_qp *qp, uint32_t qkey)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qkey = qkey,
-	};
-
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-			  IBV_QP_PORT | IBV_QP_QKEY))
-		return -1;
-	if (tl_qp_to(qp, IBV_QPS_RTR))
-		return -1;
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = 0xfffff0;
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-}
-
 static void open_end(struct end *e, const char *name, int family)
 {
 	struct ibv_qp_init_attr init = {
@@ -60,7 +42,7 @@ static void open_end(struct end *e, const char *name, int family)
 	init.send_cq = e->cq;
 	init.recv_cq = e->cq;
 	e->qp = ibv_create_qp(e->d.pd, &init);
-	if (!e->buf || !e->mr || !e->cq || !e->qp || to_rts(e->qp, QKEY))
+	if (!e->buf || !e->mr || !e->cq || !e->qp || tl_ud_to_rts(e->qp, QKEY, 0xfffff0))
 		tl_die("%s: no queue pair", name);
 }
 

@@ -61,21 +61,6 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, enum ibv_qp_type type,
 	return ibv_create_qp(pd, &init);
 }
 
-static int ud_to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY,
-	};
-
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-			  IBV_QP_PORT | IBV_QP_QKEY) ||
-	    tl_qp_to(qp, IBV_QPS_RTR))
-		return -1;
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = 5;
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-}
-
 /* UC knows fewer attributes. */
 static int uc_to_rts(struct ibv_qp *qp, const struct tl_conn *c,
 		     const struct tl_dev *d, const struct tl_dev *peer,
@@ -98,7 +83,7 @@ static int connect_one(struct group *g, int i)
 {
 	switch (g->type) {
 	case IBV_QPT_UD:
-		return ud_to_rts(g->a[i]) || ud_to_rts(g->b[i]);
+		return tl_ud_to_rts(g->a[i], QKEY, 5) || tl_ud_to_rts(g->b[i], QKEY, 5);
 	case IBV_QPT_UC:
 		return uc_to_rts(g->a[i], &g->conn, &dev_a, &dev_b,
 				 g->b[i]->qp_num) ||

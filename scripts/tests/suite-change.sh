@@ -108,22 +108,29 @@ t_klog "exclusive mode"
 
 make_pair || bail "make the pair"
 
-# during NAME OPTIONS -- COMMAND: runs while checked traffic does, which must be
-# unharmed
-during() {
-	local name=$1 opts=() pid
-	shift
+# disturb SECONDS TIMEOUT OPTIONS -- COMMAND: runs while checked traffic does;
+# that is process TRAFFIC
+disturb() {
+	local opts=(-t "$1" -T "$2")
+	shift 2
 	while [ "$1" != -- ]; do
 		opts+=("$1")
 		shift
 	done
 	shift
-	"$TEST_BIN/sroce_verify" -p 1 -n 100000000 -t 5 -L 60 -T 17 "${opts[@]}" \
+	"$TEST_BIN/sroce_verify" -p 1 -n 100000000 -L 60 "${opts[@]}" \
 		$DEV_A $DEV_B >/tmp/traffic.log 2>&1 &
-	pid=$!
+	TRAFFIC=$!
 	sleep 1.5
 	"$@"
-	wait $pid
+}
+
+# during NAME OPTIONS -- COMMAND: the traffic must be unharmed
+during() {
+	local name=$1
+	shift
+	disturb 5 17 "$@"
+	wait "$TRAFFIC"
 	verdict $? "$name" || tail -n 20 /tmp/traffic.log | sed 's/^/# /'
 }
 
@@ -157,18 +164,10 @@ t_klog "changes that pass"
 
 # ends NAME OPTIONS -- COMMAND: the traffic cannot go on and must end by itself
 ends() {
-	local name=$1 opts=() pid rc
+	local name=$1 pid rc
 	shift
-	while [ "$1" != -- ]; do
-		opts+=("$1")
-		shift
-	done
-	shift
-	"$TEST_BIN/sroce_verify" -p 1 -n 100000000 -t 50 -L 60 -T 12 "${opts[@]}" \
-		$DEV_A $DEV_B >/tmp/traffic.log 2>&1 &
-	pid=$!
-	sleep 1.5
-	"$@"
+	disturb 50 12 "$@"
+	pid=$TRAFFIC
 	for i in $(seq 200); do
 		kill -0 $pid 2>/dev/null || break
 		sleep 0.1

@@ -10,10 +10,8 @@
 
 start_suite
 
-if ! grep -q 'cpu MHz' /proc/cpuinfo; then
-	sed 's/^bogomips.*/&\ncpu MHz\t\t: 2000.000/' /proc/cpuinfo >/tmp/cpuinfo
-	mount --bind /tmp/cpuinfo /proc/cpuinfo
-fi
+# shellcheck source=scripts/tests/programs.sh
+. "$(dirname "$0")/programs.sh"
 
 PORT=19000
 
@@ -28,30 +26,10 @@ wait_listen() {
 	note "no listener seen"
 }
 
-# cm_run: SERVER is run in b, then CLIENT in a
-cm_run() {
-	local pid rc i
-	# no shell between, it would not pass the signal on
-	ip netns exec "$NS_B" timeout -k 2 60 "${SERVER[@]}" >/tmp/server.log 2>&1 &
-	pid=$!
-	wait_listen
-	in_a timeout -k 2 60 "${CLIENT[@]}" >/tmp/client.log 2>&1
-	rc=$?
-	[ $rc -ne 0 ] && kill $pid 2>/dev/null
-	wait $pid
-	i=$?
-	[ $rc -eq 0 ] && rc=$i
-	if [ $rc -ne 0 ]; then
-		tail -n 15 /tmp/server.log | sed 's/^/# server: /'
-		tail -n 15 /tmp/client.log | sed 's/^/# client: /'
-	fi
-	return $rc
-}
-
 # cm NAME: SERVER and CLIENT are set
 cm() {
 	local start=$SECONDS
-	cm_run
+	served wait_listen
 	verdict $? "$* ($((SECONDS - start)) s)"
 }
 

@@ -377,6 +377,25 @@ static TL_UNUSED int tl_qp_to(struct ibv_qp *qp, enum ibv_qp_state state)
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
+/* A datagram queue pair from RESET to RTS; its first PSN is @psn. */
+static TL_UNUSED int tl_ud_to_rts(struct ibv_qp *qp, uint32_t qkey,
+				  uint32_t psn)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = qkey,
+	};
+
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+			  IBV_QP_PORT | IBV_QP_QKEY) ||
+	    tl_qp_to(qp, IBV_QPS_RTR))
+		return -1;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = psn;
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
 static TL_UNUSED enum ibv_qp_state tl_qp_state(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
