@@ -144,11 +144,14 @@ static TL_UNUSED void pair_connect(struct pair *p)
 
 	rc = tl_qp_connect(p->a.qp, &p->ca, &dev_a, &dev_b, p->b.qp->qp_num,
 			   0x111111, 0xfffffe);
-	if (!rc)
-		rc = tl_qp_connect(p->b.qp, &p->cb, &dev_b, &dev_a,
-				   p->a.qp->qp_num, 0xfffffe, 0x111111);
 	if (rc)
-		tl_die("%s: connect: %d", case_name, rc);
+		tl_die("%s: connect %s in state %d: %d", case_name, dev_a.name,
+		       tl_qp_state(p->a.qp), rc);
+	rc = tl_qp_connect(p->b.qp, &p->cb, &dev_b, &dev_a, p->a.qp->qp_num,
+			   0xfffffe, 0x111111);
+	if (rc)
+		tl_die("%s: connect %s in state %d: %d", case_name, dev_b.name,
+		       tl_qp_state(p->b.qp), rc);
 }
 
 static TL_UNUSED void pair_make(struct pair *p)
