@@ -314,9 +314,39 @@ static void lost_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sroce_window_lost(&w, psn(0), 120),
 			SROCE_RW_RESEND);
 	expect(test, &w, 0, 0, 6);
-	KUNIT_EXPECT_EQ(test, sroce_window_deadline(&w), OFF);
 	KUNIT_EXPECT_EQ(test, w.retry_left, 2);
 	KUNIT_EXPECT_FALSE(test, w.recovering);
+	/* Nothing is in flight, yet time counts. */
+	KUNIT_EXPECT_EQ(test, sroce_window_deadline(&w), 100 + RTO_NS);
+}
+
+/* A stack that refuses every time uses up the retries, and no sooner. */
+static void refused_test(struct kunit *test)
+{
+	struct sroce_window w = start();
+	u64 now = 0, first = 0;
+	unsigned int sent, retries = 0;
+	enum sroce_rewind rw;
+
+	for (sent = 1; ; sent++) {
+		sroce_window_sent(&w, 1, now);
+		KUNIT_ASSERT_EQ(test, sroce_window_lost(&w, psn(0), now),
+				SROCE_RW_RESEND);
+		now += RTO_NS / 4;
+		rw = sroce_window_timeout(&w, now);
+		if (rw == SROCE_RW_EXHAUSTED)
+			break;
+		if (rw == SROCE_RW_RESEND) {
+			retries++;
+			first = first ?: now;
+		}
+		KUNIT_ASSERT_LT(test, sent, 1000);
+	}
+	KUNIT_EXPECT_EQ(test, first, RTO_NS);
+	KUNIT_EXPECT_EQ(test, retries, 2);
+	/* once, twice and four times the timeout, looked at every quarter */
+	KUNIT_EXPECT_EQ(test, now, 7 * RTO_NS);
+	expect(test, &w, 0, 0, 1);
 }
 
 static void read_test(struct kunit *test)
@@ -394,6 +424,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rnr_test),
 	KUNIT_CASE(rnr_limits_test),
 	KUNIT_CASE(lost_test),
+	KUNIT_CASE(refused_test),
 	KUNIT_CASE(read_test),
 	KUNIT_CASE(long_read_test),
 	KUNIT_CASE(limit_test),

@@ -180,6 +180,25 @@ ends() {
 }
 ends "an MTU below the path MTU: retries run out" -m 4096 -- mtu 1500
 mtu 4200
+# WRITEs of one end alone: its own stack is all that stands in the way
+ends "such an MTU and WRITEs only" -m 4096 -1 -o write -M 30000 -- mtu 1500
+mtu 4200
+firewall() {
+	ip netns exec a nft -f - <<-END
+	table inet refuse {
+		chain out {
+			type filter hook output priority 0;
+			udp dport 4791 drop
+		}
+	}
+	END
+}
+ends "a firewall that refuses what leaves: retries run out" -1 -o write -- \
+	firewall
+ip netns exec a nft delete table inet refuse
+ends "a queue that is always full: retries run out" -1 -o write -- \
+	tc -n a qdisc add dev va root pfifo limit 0
+tc -n a qdisc del dev va root
 ends "an address that goes for good: retries run out" -- \
 	ip -n a addr del $V4_A/24 dev va
 ip -n a addr add $V4_A/24 dev va

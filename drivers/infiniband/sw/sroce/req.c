@@ -516,9 +516,12 @@ static void resume(struct sroce_qp *qp, u64 now_ns)
 {
 	struct sroce_window *win = &qp->tx.window;
 
-	if (sroce_pagein_resume(&qp->tx.page) &&
-	    sroce_window_lost(win, win->una, now_ns) == SROCE_RW_RESEND)
-		sroce_txq_seek(qp);
+	if (!sroce_pagein_resume(&qp->tx.page) ||
+	    sroce_window_lost(win, win->una, now_ns) != SROCE_RW_RESEND)
+		return;
+	/* the wait was not the peer's */
+	win->deadline_ns = SROCE_WINDOW_OFF;
+	sroce_txq_seek(qp);
 }
 
 /* The clock struck, or might have: retransmit, give up, or go on. */
@@ -574,11 +577,10 @@ bool sroce_req_run(struct sroce_qp *qp)
 		sroce_sched_fatal_tx(qp);
 		return false;
 	}
-	if (tx->hold_ns || sroce_pagein_busy(&tx->page) ||
-	    sroce_sched_tx_blocked(qp))
-		return false;
 	sroce_train_init(&run.train, &qp->path);
-	if (!get_budget(qp, &run))
+	/* asked first, so that no wait for the pacer outlives its time */
+	if (!get_budget(qp, &run) || tx->hold_ns ||
+	    sroce_pagein_busy(&tx->page) || sroce_sched_tx_blocked(qp))
 		return false;
 	while (step == STEP_ON)
 		step = send_next(qp, &run);

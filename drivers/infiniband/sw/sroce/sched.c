@@ -187,7 +187,8 @@ static void arm_timer(struct sroce_qp *qp)
 	if (READ_ONCE(qp->dead))
 		return;
 	when = responder_deadline(qp);
-	if (sroce_qpstate_can_responses(tx->state)) {
+	/* in other states nobody looks at these, and they would strike for ever */
+	if (sroce_qpstate_can_transmit(tx->state)) {
 		when = min(when, sroce_window_deadline(&tx->window));
 		if (tx->hold_ns)
 			when = min(when, tx->hold_ns);

@@ -479,13 +479,22 @@ u32 sroce_train_wire_bytes(const struct sroce_train *t)
 	return t->bytes + t->frames * (t->path->hdr_bytes + L2_BYTES);
 }
 
+/* Is this a drop that sending again soon may help, as where a queue is full? */
+static bool is_shortage(int err)
+{
+	return err > 0 || err == -ENOBUFS || err == -ENOMEM || err == -EAGAIN;
+}
+
 /**
  * sroce_train_send() - hand a train to the stack; the train is empty after
  * @t: the train; may be empty
  *
+ * What a firewall, an MTU or a dead link refuses is lost like on any other hop,
+ * and counted: the next packet would fare no better.
+ *
  * Context: Bottom halves off; a QP lock may be held, nothing below takes one.
- * Return: 0, or -ENOBUFS when the stack dropped the train and said so: that is
- *	packet loss, known at once.
+ * Return: 0, or -ENOBUFS when the stack dropped the train for want of room: that
+ *	is packet loss, known at once.
  */
 int sroce_train_send(struct sroce_train *t)
 {
@@ -503,13 +512,12 @@ int sroce_train_send(struct sroce_train *t)
 		sroce_stat_add(path, SENT_PKTS, t->frames);
 		sroce_stat_add(path, SENT_BYTES, t->bytes);
 		err = train_xmit(t, pack);
-		if (unlikely(net_xmit_eval(err))) {
+		err = net_xmit_eval(err);
+		if (unlikely(err)) {
 			sroce_stat_add(path, TX_DROPPED, t->frames);
 			sroce_trace_drop(path->dev, 0,
 					 SROCE_STAT_TX_DROPPED);
-			err = -ENOBUFS;
-		} else {
-			err = 0;
+			err = is_shortage(err) ? -ENOBUFS : 0;
 		}
 	} else if (t->dst) {
 		dst_release(t->dst);

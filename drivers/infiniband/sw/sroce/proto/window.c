@@ -35,7 +35,8 @@ static bool is_unacked(const struct sroce_window *w, u32 psn)
 
 /*
  * The timer watches over what is in flight. After a rewind nothing is, and the
- * next sroce_window_sent() starts it, however long the sender is held up.
+ * next sroce_window_sent() starts it, however long the sender is held up. What
+ * the local stack refuses is another matter: see sroce_window_lost().
  */
 static void restart_timer(struct sroce_window *w, u64 now_ns)
 {
@@ -243,8 +244,10 @@ enum sroce_rewind sroce_window_implied_nak(struct sroce_window *w, u64 now_ns)
  * @psn: PSN of the packet
  * @now_ns: time, ns
  *
- * Costs no retry: the peer has no part in it. The caller paces itself, or it
- * will spin on a full queue.
+ * Costs no retry: the peer has no part in it. The time since it was first sent
+ * goes on to count, though, so that a stack that refuses for good uses up the
+ * retries like any other silence. The caller paces itself, or it will spin on a
+ * full queue.
  *
  * Context: Caller serialises access to @w.
  * Return: SROCE_RW_RESEND, or SROCE_RW_NONE when @psn is not in flight.
@@ -254,9 +257,7 @@ enum sroce_rewind sroce_window_lost(struct sroce_window *w, u32 psn, u64 now_ns)
 	if (sroce_psn_dist(w->una, psn) >= in_flight(w))
 		return SROCE_RW_NONE;
 	w->nxt = psn & SROCE_PSN_MASK;
-	if (!in_flight(w))
-		w->deadline_ns = SROCE_WINDOW_OFF;
-	else if (w->deadline_ns == SROCE_WINDOW_OFF)
+	if (w->deadline_ns == SROCE_WINDOW_OFF)
 		restart_timer(w, now_ns);
 	return SROCE_RW_RESEND;
 }
