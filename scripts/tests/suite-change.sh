@@ -168,14 +168,15 @@ ends() {
 	shift
 	disturb 50 12 "$@"
 	pid=$TRAFFIC
-	for i in $(seq 200); do
+	# less than the program's own patience
+	for i in $(seq 120); do
 		kill -0 $pid 2>/dev/null || break
 		sleep 0.1
 	done
 	kill -0 $pid 2>/dev/null && { kill -KILL $pid; not_ok "$name: hangs"; return; }
 	wait $pid
 	rc=$?
-	grep -qi 'retry\|flush' /tmp/traffic.log && [ $rc -ne 0 ]
+	grep -q 'transport retry counter exceeded' /tmp/traffic.log && [ $rc -ne 0 ]
 	verdict $? "$name" || tail -n 20 /tmp/traffic.log | sed 's/^/# /'
 }
 ends "an MTU below the path MTU: retries run out" -m 4096 -- mtu 1500
