@@ -3,6 +3,8 @@
 """Looks at what congestion control put on the wire.
 
 usage: cc_packets.py cnp PCAP SRC DST     the CNPs of a capture, byte by byte
+       cc_packets.py ud PCAP SRC DST      the CNPs from SRC name the QP of DST
+                                          that sent datagrams
        cc_packets.py tos PCAP VALUE       traffic class of all but CNPs
        cc_packets.py paths TEXT           UDP source ports of queue pairs, from
                                           "rdma -dd resource show qp"
@@ -67,6 +69,19 @@ def check_cnp(path, src, dst):
                                       if count else ""))
 
 
+def check_ud(path, src, dst):
+    """DETH, behind the BTH: Q_Key, then the source QP."""
+    senders, named = set(), set()
+    for _, ip, raw in roce_packets(path):
+        if raw[0] in (0x64, 0x65) and ip.src == dst:
+            senders.add(int.from_bytes(raw[17:20], "big"))
+        elif raw[0] == CNP and ip.src == src:
+            named.add(int.from_bytes(raw[5:8], "big"))
+    senders.discard(1)
+    say(named and named <= senders, "CNPs name %s; datagrams came from %s" % (
+        ", ".join(map(hex, sorted(named))), ", ".join(map(hex, sorted(senders)))))
+
+
 def check_tos(path, want):
     seen = {}
     for _, ip, raw in roce_packets(path):
@@ -109,6 +124,8 @@ def main():
     what = sys.argv[1]
     if what == "cnp":
         check_cnp(*sys.argv[2:5])
+    elif what == "ud":
+        check_ud(*sys.argv[2:5])
     elif what == "tos":
         check_tos(sys.argv[2], int(sys.argv[3], 0))
     else:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 300
+# timeout: 420
 # needs: sroce tests
 #
 # Unreliable queue pairs, UD and UC: verbs programs of rdma-core and the UD part of the
@@ -51,5 +51,72 @@ done
 perf 4 ib_send_lat -c UC -e -s 64 -n 20
 perf 4 ib_send_bw -c UD --post_list=16 -s 512 -n 320
 t_klog "perftest"
+
+# ---- congestion: a mark on a datagram slows the QP that sent it
+
+HERE=$(dirname "$0")
+mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
+enable() { echo "$2" >"/sys/kernel/debug/sroce/$1/cc_params/enable"; }
+
+# marked FAMILY: UDP packets are marked on their way to b, whatever they are
+marked() {
+	local fam=$1 at proto
+	at=$([ "$fam" = 4 ] && echo 20 || echo 40)
+	proto=$([ "$fam" = 4 ] && echo ip || echo ipv6)
+	in_a tc qdisc add dev va root handle 1: prio bands 4 \
+		priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 &&
+		in_a tc qdisc add dev va parent 1:4 netem limit 20000 loss 100% ecn &&
+		in_a tc filter add dev va parent 1: protocol $proto u32 \
+			match u16 4791 0xffff at $((at + 2)) flowid 1:4
+}
+
+declare -A ZERO
+COUNTERS="np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled rp_cnp_ignored"
+zero() {
+	local d c
+	for d in $DEV_A $DEV_B; do
+		for c in $COUNTERS; do ZERO[$d.$c]=$(counter "$d" "$c"); done
+	done
+}
+since() { echo $(($(counter "$1" "$2") - ${ZERO[$1.$2]})); }
+
+# congested FAMILY: datagrams a to b, all marked
+congested() {
+	local fam=$1 dump src=$V4_B dst=$V4_A marks sent
+	[ "$fam" = 6 ] && src=$V6_B dst=$V6_A
+	marked "$fam" || { not_ok "IPv$fam: mark datagrams"; return; }
+	ip netns exec "$NS_B" tcpdump -c 20000 -i vb -s 128 --immediate-mode -U \
+		-w /tmp/ud.pcap udp port 4791 2>/dev/null &
+	dump=$!
+	sleep 1
+	zero
+	perf "$fam" ib_send_bw -c UD -s 1024 -n 300
+	sleep 0.5
+	kill $dump
+	wait $dump 2>/dev/null
+	in_a tc qdisc del dev va root
+	marks=$(since $DEV_B np_ecn_marked_roce_packets)
+	sent=$(since $DEV_B np_cnp_sent)
+	note "$marks marks seen, $sent CNPs"
+	holds "IPv$fam: marked datagrams are answered" \
+		[ "$sent" -ge 1 -a "$sent" -le "$marks" ]
+	holds "IPv$fam: the sender heeds every CNP" \
+		[ "$(since $DEV_A rp_cnp_handled) $(since $DEV_A rp_cnp_ignored)" = "$sent 0" ]
+	t_tap "IPv$fam" 60 python3 "$HERE/cc_packets.py" cnp /tmp/ud.pcap "$src" "$dst"
+	t_tap "IPv$fam" 60 python3 "$HERE/cc_packets.py" ud /tmp/ud.pcap "$src" "$dst"
+}
+congested 4
+congested 6
+
+enable $DEV_B N
+zero
+marked 4
+perf 4 ib_send_bw -c UD -s 1024 -n 200
+in_a tc qdisc del dev va root
+holds "off at the receiver: marks are seen" \
+	[ "$(since $DEV_B np_ecn_marked_roce_packets)" -ge 1 ]
+holds "off at the receiver: and not answered" [ "$(since $DEV_B np_cnp_sent)" = 0 ]
+enable $DEV_B Y
+t_klog "marked datagrams"
 
 end_suite

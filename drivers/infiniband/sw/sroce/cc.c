@@ -202,14 +202,14 @@ static void slow_down(struct sroce_qp *qp, struct sroce_cc *cc, u64 now_ns)
  * @now_ns: time of arrival
  *
  * Context: Softirq.
- * Return: false when it is ignored: congestion control is off, the QP is not
- *	connected, or all it sent lately were READ responses.
+ * Return: false when it is ignored: congestion control is off, the QP is for
+ *	management or cannot send, or all it sent lately were READ responses.
  */
 bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns)
 {
 	lockdep_assert_held(&qp->tx.lock);
 	trace_sroce_cnp_received(qp);
-	if (!READ_ONCE(qp->dev->cc.enable) ||
+	if (!READ_ONCE(qp->dev->cc.enable) || sroce_qp_is_gsi(qp) ||
 	    !sroce_qpstate_can_responses(qp->tx.state))
 		return false;
 	if (recent(&qp->rx.cc, now_ns) && !recent(&qp->tx.cc, now_ns))
@@ -264,20 +264,46 @@ static bool below_cap(struct sroce_cc_dev *ccd, u64 now_ns)
 	return below;
 }
 
-/* IBA A17.9.3: the marked packet's P_Key, the peer's QP, 16 zero bytes. */
-static void send_cnp(struct sroce_qp *qp, u16 pkey)
+/**
+ * sroce_cc_mark_due() - a packet came with a congestion mark: answer it?
+ * @qp: the QP
+ * @now_ns: time of arrival
+ *
+ * Context: Softirq.
+ * Return: true when sroce_cc_send_cnp() is to be called.
+ */
+bool sroce_cc_mark_due(struct sroce_qp *qp, u64 now_ns)
+{
+	sroce_stat_inc(qp, NP_ECN_MARKED);
+	return READ_ONCE(qp->dev->cc.enable) && cnp_due(qp, now_ns) &&
+	       below_cap(&qp->dev->cc, now_ns);
+}
+
+/**
+ * sroce_cc_send_cnp() - tell who sent a marked packet
+ * @qp: the QP that received it
+ * @path: back to the sender
+ * @dqpn: the QP that sent it
+ * @pkey: its P_Key
+ *
+ * IBA A17.9.3: the marked packet's P_Key, the sender's QP, 16 zero bytes.
+ *
+ * Context: Softirq.
+ */
+void sroce_cc_send_cnp(struct sroce_qp *qp, struct sroce_path *path, u32 dqpn,
+		       u16 pkey)
 {
 	const struct sroce_dcqcn_param *p = &qp->dev->cc.param;
 	struct sroce_hdr h = {
 		.opcode = SROCE_OPCODE_CNP,
 		.becn = true,
 		.pkey = pkey,
-		.dqpn = qp->dqpn,
+		.dqpn = dqpn,
 	};
 	struct sroce_src src = {};
 	struct sroce_train train;
 
-	sroce_train_init(&train, &qp->path);
+	sroce_train_init(&train, path);
 	train.tos = READ_ONCE(p->cnp_dscp) << 2 | INET_ECN_ECT_0;
 	train.priority = READ_ONCE(p->cnp_prio_mode) ?
 			 rt_tos2priority(train.tos) : READ_ONCE(p->cnp_prio);
@@ -292,7 +318,7 @@ static void send_cnp(struct sroce_qp *qp, u16 pkey)
 }
 
 /**
- * sroce_cc_marked() - a valid packet came with a congestion mark
+ * sroce_cc_marked() - a valid packet of a connection came with a congestion mark
  * @qp: the QP; the lock of the role the packet is for is held
  * @h: its headers; not a CNP
  * @responder: that role is the responder
@@ -309,8 +335,6 @@ void sroce_cc_marked(struct sroce_qp *qp, const struct sroce_hdr *h,
 	bool connected = responder ? sroce_qpstate_can_requests(qp->rx.state) :
 				     sroce_qpstate_can_responses(qp->tx.state);
 
-	sroce_stat_inc(qp, NP_ECN_MARKED);
-	if (READ_ONCE(qp->dev->cc.enable) && connected && cnp_due(qp, now_ns) &&
-	    below_cap(&qp->dev->cc, now_ns))
-		send_cnp(qp, h->pkey);
+	if (sroce_cc_mark_due(qp, now_ns) && connected)
+		sroce_cc_send_cnp(qp, &qp->path, qp->dqpn, h->pkey);
 }

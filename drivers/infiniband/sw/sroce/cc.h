@@ -13,6 +13,7 @@
 struct sroce_cc;
 struct sroce_dev;
 struct sroce_hdr;
+struct sroce_path;
 struct sroce_qp;
 
 void sroce_cc_dev_init(struct sroce_dev *dev);
@@ -25,6 +26,9 @@ void sroce_cc_sent(struct sroce_qp *qp, struct sroce_cc *cc, u32 bytes,
 bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns);
 bool sroce_cc_cnp_rx(struct sroce_qp *qp, u64 now_ns);
 bool sroce_cc_reads_sent(const struct sroce_qp *qp, u64 now_ns);
+bool sroce_cc_mark_due(struct sroce_qp *qp, u64 now_ns);
+void sroce_cc_send_cnp(struct sroce_qp *qp, struct sroce_path *path, u32 dqpn,
+		       u16 pkey);
 void sroce_cc_marked(struct sroce_qp *qp, const struct sroce_hdr *h,
 		     bool responder, u64 now_ns);
 

@@ -356,6 +356,14 @@ struct sroce_qp_handle {
 	struct sroce_qp __rcu *qp;
 };
 
+/* The management QP: its number exists once a device. */
+#define SROCE_QPN_GSI	1
+
+static inline bool sroce_qp_is_gsi(const struct sroce_qp *qp)
+{
+	return qp->qpn == SROCE_QPN_GSI;
+}
+
 static inline struct sroce_qp_handle *to_sroce_qp_handle(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct sroce_qp_handle, ibqp);

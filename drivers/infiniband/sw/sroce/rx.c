@@ -32,7 +32,6 @@
 #include <net/ipv6.h>
 
 /* 0 and 1 are management QPs, 0xffffff is multicast. */
-#define QPN_GSI	1
 #define QPN_MIN	16
 #define QPN_MAX	0xfffffe
 #define QPN_MCAST	0xffffff
@@ -59,8 +58,8 @@ static int publish_gsi(struct sroce_qp *qp)
 {
 	struct sroce_dev *dev = qp->dev;
 
-	qp->qpn = QPN_GSI;
-	qp->ibqp->qp_num = QPN_GSI;
+	qp->qpn = SROCE_QPN_GSI;
+	qp->ibqp->qp_num = SROCE_QPN_GSI;
 	return unrcu_pointer(cmpxchg(&dev->gsi, NULL, RCU_INITIALIZER(qp))) ?
 		-EBUSY : 0;
 }
@@ -217,7 +216,10 @@ static void deliver(struct batch *b, struct sroce_qp *qp,
 	}
 	if (unlikely(qp->type == SROCE_QPT_UD)) {
 		batch_enter(b, qp, true);
-		sroce_ud_consume(qp, f);
+		/* a mark on a multicast would be answered by the whole group */
+		if (sroce_ud_consume(qp, f) && unlikely(f->ce) &&
+		    !is_mcast(f->l3, f->v6))
+			sroce_ud_marked(qp, f, b->in->ifindex, b->now_ns);
 		return;
 	}
 	if (f->h.info->flags & SROCE_OPF_REQ) {
@@ -259,7 +261,7 @@ static struct sroce_qp *find_gsi(const struct wire *w, u32 qpn, u16 *vlan)
 {
 	struct sroce_dev *dev;
 
-	if (qpn != QPN_GSI)
+	if (qpn != SROCE_QPN_GSI)
 		return NULL;
 	dev = sroce_net_owner(w->net, w->l3, w->v6, vlan);
 	return dev ? rcu_dereference(dev->gsi) : NULL;
@@ -360,7 +362,7 @@ static void rx_frame(struct batch *b, const struct wire *w)
 	}
 	f.vlan = SROCE_NO_VLAN;
 	qpn = sroce_hdr_dqpn(w->bth);
-	qp = b->qp && b->qp->qpn == qpn && qpn != QPN_GSI ?
+	qp = b->qp && b->qp->qpn == qpn && qpn != SROCE_QPN_GSI ?
 		b->qp : xa_load(&qp_table, qpn);
 	if (unlikely(!qp)) {
 		if (qpn == QPN_MCAST) {

@@ -10,6 +10,7 @@
  */
 #include "ud.h"
 
+#include "cc.h"
 #include "engine.h"
 #include "pagein.h"
 #include "frame.h"
@@ -21,6 +22,7 @@
 #include "train.h"
 #include "txq.h"
 
+#include <linux/ktime.h>
 #include <linux/string.h>
 #include <rdma/ib_addr.h>
 
@@ -29,20 +31,40 @@
 
 /* --- sending --------------------------------------------------------------- */
 
-/* Nobody slows datagrams down, so they do not claim to be ECN-capable. */
-static void begin_train(struct sroce_qp *qp, struct sroce_train *t)
+/*
+ * Begin a train; false when the pacer has nothing for it.  Management is never
+ * slowed down, and a marked multicast would be answered by a whole group, so
+ * neither claims to be ECN-capable.
+ */
+static bool begin_train(struct sroce_qp *qp, struct sroce_train *t, u64 now_ns)
 {
+	const struct sroce_av *av = &qp->path.av;
+	const bool gsi = sroce_qp_is_gsi(qp);
+
 	sroce_train_init(t, &qp->path);
-	t->tos = qp->path.av.traffic_class;
+	if (gsi || rdma_is_multicast_addr((struct in6_addr *)&av->daddr))
+		t->tos = av->traffic_class;
+	if (!gsi)
+		t->max_bytes = sroce_cc_budget(&qp->tx.cc, now_ns);
+	return t->max_bytes;
+}
+
+static void end_train(struct sroce_qp *qp, struct sroce_train *t, u64 now_ns)
+{
+	u32 bytes = sroce_train_wire_bytes(t);
+
+	if (bytes && !sroce_qp_is_gsi(qp))
+		sroce_cc_sent(qp, &qp->tx.cc, bytes, now_ns);
+	sroce_train_send(t);
 }
 
 /*
  * Point the QP's path at the next datagram's destination.  Frames of a train
  * share a path, so a train ends where the destination changes.  False when the
- * device has to drain first.
+ * device has to drain first, or the pacer has nothing.
  */
 static bool aim(struct sroce_qp *qp, struct sroce_train *t,
-		const struct sroce_dest *dest, u32 bytes)
+		const struct sroce_dest *dest, u32 bytes, u64 now_ns)
 {
 	u16 sport = rdma_get_udp_sport(dest->av.flow_label, qp->qpn,
 				       dest->dqpn);
@@ -52,14 +74,13 @@ static bool aim(struct sroce_qp *qp, struct sroce_train *t,
 
 	if (same && !sroce_train_full(t, bytes))
 		return true;
-	sroce_train_send(t);
+	end_train(qp, t, now_ns);
 	if (sroce_sched_tx_blocked(qp))
 		return false;
 	if (!same)
 		sroce_net_path_set(path, &dest->av, sport);
 	/* a train takes over class and priority where it begins */
-	begin_train(qp, t);
-	return true;
+	return begin_train(qp, t, now_ns);
 }
 
 static int add_datagram(struct sroce_qp *qp, struct sroce_train *t,
@@ -118,7 +139,7 @@ static void count_sent(struct sroce_qp *qp, const struct sroce_av *av)
 }
 
 /* Send the next WQE; false when it cannot be, now or ever. */
-static bool send_next(struct sroce_qp *qp, struct sroce_train *t)
+static bool send_next(struct sroce_qp *qp, struct sroce_train *t, u64 now_ns)
 {
 	struct sroce_sq *sq = &qp->tx.sq;
 	struct sroce_swqe *w = sroce_sq_wqe(sq, sq->next);
@@ -132,7 +153,8 @@ static bool send_next(struct sroce_qp *qp, struct sroce_train *t)
 		sroce_txq_fail(qp, sq->next, status);
 		return false;
 	}
-	if (!aim(qp, t, dest, sroce_frame_bytes(SROCE_MAX_HDR_BYTES, w->length)))
+	if (!aim(qp, t, dest, sroce_frame_bytes(SROCE_MAX_HDR_BYTES, w->length),
+		 now_ns))
 		return false;
 	err = add_datagram(qp, t, w, dest);
 	if (err == -EAGAIN) {
@@ -162,11 +184,14 @@ static bool send_next(struct sroce_qp *qp, struct sroce_train *t)
 bool sroce_ud_run(struct sroce_qp *qp)
 {
 	struct sroce_tx *tx = &qp->tx;
+	u64 now_ns = ktime_get_ns();
 	struct sroce_train train;
 	u32 n = 0;
 
 	lockdep_assert_held(&tx->lock);
-	if (!sroce_qpstate_can_transmit_new(tx->state) || tx->fault)
+	/* asked first, so that no wait for the pacer outlives its time */
+	if (!begin_train(qp, &train, now_ns) ||
+	    !sroce_qpstate_can_transmit_new(tx->state) || tx->fault)
 		return false;
 	if (sroce_wq_fetch(&tx->sq, qp->type)) {
 		sroce_sched_event(qp, SROCE_EV_QP_FATAL);
@@ -176,11 +201,10 @@ bool sroce_ud_run(struct sroce_qp *qp)
 	sroce_pagein_resume(&tx->page);
 	if (sroce_pagein_busy(&tx->page) || sroce_sched_tx_blocked(qp))
 		return false;
-	begin_train(qp, &train);
 	while (n < SROCE_RUN_FRAMES && tx->sq.next != tx->sq.prod &&
-	       send_next(qp, &train))
+	       send_next(qp, &train, now_ns))
 		n++;
-	sroce_train_send(&train);
+	end_train(qp, &train, now_ns);
 	return n == SROCE_RUN_FRAMES;
 }
 
@@ -280,21 +304,66 @@ static void reject(struct sroce_qp *qp, const struct sroce_frame *f,
  * @f: the packet, checked as far as it can be without the QP's state
  *
  * Context: Softirq.
+ * Return: false when it is not for this QP.
  */
-void sroce_ud_consume(struct sroce_qp *qp, const struct sroce_frame *f)
+bool sroce_ud_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 {
 	enum sroce_verdict v;
 
 	lockdep_assert_held(&qp->rx.lock);
 	if (!sroce_qpstate_can_requests(qp->rx.state)) {
 		sroce_drop(qp, DROP_STATE);
-		return;
+		return false;
 	}
 	if (f->h.qkey != qp->qkey) {
 		sroce_drop(qp, DROP_QKEY);
-		return;
+		return false;
 	}
 	v = receive(qp, f);
 	if (v != SROCE_V_OK)
 		reject(qp, f, v);
+	return true;
+}
+
+/**
+ * sroce_ud_marked() - a datagram came with a congestion mark
+ * @qp: the QP, rx.lock held
+ * @f: the datagram; not a multicast
+ * @ifindex: netdev it came through
+ * @now_ns: time of arrival
+ *
+ * The CNP goes back to where it came from; the QP has no path there.
+ *
+ * Context: Softirq.
+ */
+void sroce_ud_marked(struct sroce_qp *qp, const struct sroce_frame *f,
+		     int ifindex, u64 now_ns)
+{
+	struct sroce_path path = {
+		.dev = qp->dev,
+		.stats = qp->path.stats,
+		.sock = qp->path.sock,
+	};
+	struct sroce_av av = {
+		.l3 = f->v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4,
+		.ifindex = ifindex,
+	};
+
+	lockdep_assert_held(&qp->rx.lock);
+	if (sroce_qp_is_gsi(qp) || !sroce_cc_mark_due(qp, now_ns))
+		return;
+	if (f->v6) {
+		const struct ipv6hdr *ip6 = f->l3;
+
+		av.daddr = ip6->saddr;
+		av.saddr = ip6->daddr;
+	} else {
+		const struct iphdr *iph = f->l3;
+
+		ipv6_addr_set_v4mapped(iph->saddr, &av.daddr);
+		ipv6_addr_set_v4mapped(iph->daddr, &av.saddr);
+	}
+	sroce_net_path_set(&path, &av,
+			   rdma_get_udp_sport(0, qp->qpn, f->h.src_qpn));
+	sroce_cc_send_cnp(qp, &path, f->h.src_qpn, f->h.pkey);
 }

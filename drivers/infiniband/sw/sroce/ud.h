@@ -11,6 +11,8 @@ struct sroce_frame;
 struct sroce_qp;
 
 bool sroce_ud_run(struct sroce_qp *qp);
-void sroce_ud_consume(struct sroce_qp *qp, const struct sroce_frame *f);
+bool sroce_ud_consume(struct sroce_qp *qp, const struct sroce_frame *f);
+void sroce_ud_marked(struct sroce_qp *qp, const struct sroce_frame *f,
+		     int ifindex, u64 now_ns);
 
 #endif /* SROCE_UD_H */
