@@ -6,6 +6,9 @@ usage: cc_packets.py cnp PCAP SRC DST     the CNPs of a capture, byte by byte
        cc_packets.py ud PCAP SRC DST      the CNPs from SRC name the QP of DST
                                           that sent datagrams
        cc_packets.py tos PCAP VALUE       traffic class of all but CNPs
+       cc_packets.py same PCAP PCAP       captures of the same traffic (IPv4), with
+                                          and without congestion control: only
+                                          the ECN bits differ
        cc_packets.py paths TEXT           UDP source ports of queue pairs, from
                                           "rdma -dd resource show qp"
 Prints "ok - name" lines.
@@ -19,6 +22,8 @@ import zlib
 
 logging.getLogger("scapy").setLevel(logging.ERROR)
 CNP = 0x81
+SAME_US = 2     # a capture's times are whole microseconds
+WITH_RETH = (0x06, 0x0A, 0x0B, 0x0C)    # WRITE first and only, READ request
 
 
 def say(good, text):
@@ -28,6 +33,7 @@ def say(good, text):
 
 def roce_packets(path):
     from scapy.all import rdpcap, IP, IPv6, UDP
+    import scapy.contrib.roce    # noqa: F401  # what port 4791 carries
     for packet in rdpcap(path):
         if UDP in packet and packet[UDP].dport == 4791:
             ip = packet[IP] if IP in packet else packet[IPv6]
@@ -39,7 +45,6 @@ def traffic_class(ip):
 
 
 def check_cnp(path, src, dst):
-    from scapy.contrib.roce import BTH
     cnps = [(p, ip, raw) for p, ip, raw in roce_packets(path)
             if raw[0] == CNP]
     say(cnps, "%d CNPs" % len(cnps))
@@ -57,10 +62,7 @@ def check_cnp(path, src, dst):
             "DSCP 48, ECT(0)": traffic_class(ip) == 0xC2,
             "between the right hosts": (ip.src, ip.dst) == (src, dst),
         }
-        whole = bytes(packet)
-        again = packet.copy()
-        again[BTH].icrc = None
-        facts["the ICRC that scapy computes"] = bytes(again) == whole
+        facts["the ICRC that scapy computes"] = icrc_right(packet)
         for name, good in facts.items():
             wrong.setdefault(name, 0)
             wrong[name] += not good
@@ -92,6 +94,89 @@ def check_tos(path, want):
         want, ", ".join("%#x x %d" % x for x in sorted(seen.items()))))
     cnps = sum(raw[0] == CNP for _, _, raw in roce_packets(path))
     print("# %d CNPs" % cnps)
+
+
+def icrc_right(packet):
+    from scapy.contrib.roce import BTH
+    again = packet.copy()
+    again[BTH].icrc = None
+    return bytes(again) == bytes(packet)
+
+
+def ip_sum(head):
+    total = sum(struct.unpack("!10H", head))
+    total = (total >> 16) + (total & 0xFFFF)
+    return ((total >> 16) + total) & 0xFFFF
+
+
+class Numbers:
+    """Names that are drawn at random, in the order in which they come."""
+
+    def __init__(self):
+        self.known = {}
+
+    def of(self, name):
+        return self.known.setdefault(name, len(self.known))
+
+
+def without_names(frame, numbers, lowest):
+    """A frame from Ethernet up to the ICRC, less what differs between runs.
+
+    That are QP numbers and what follows from them (the UDP source port, the
+    ICRC), keys and addresses of memory; and the ECN bits with the checksum of
+    IPv4.
+    """
+    frame = bytearray(frame[:-4])
+    frame[15] &= 0xFC
+    frame[24:26] = bytes(2)
+    frame[34:36] = numbers["port"].of(bytes(frame[34:36])).to_bytes(2, "big")
+    opcode, dqpn = frame[42], bytes(frame[47:50])
+    frame[47:50] = numbers["qp"].of(dqpn).to_bytes(3, "big")
+    if opcode in WITH_RETH:
+        va, key = struct.unpack("!QI", frame[54:66])
+        frame[54:66] = struct.pack("!QI", va - lowest,
+                                   numbers["key"].of(key))
+    return bytes(frame)
+
+
+def conversations(path):
+    """Per source and destination QP, in order of appearance: its frames.
+
+    Each with its time.  Also how many checksums are wrong, and the ECN bits.
+    """
+    packets = list(roce_packets(path))
+    wrong, ecn, found = 0, set(), {}
+    numbers = {name: Numbers() for name in ("port", "qp", "key")}
+    addresses = [int.from_bytes(raw[12:20], "big") for _, _, raw in packets
+                 if raw[0] in WITH_RETH]
+    for packet, ip, _ in packets:
+        frame = bytes(packet)
+        wrong += not icrc_right(packet) or ip_sum(frame[14:34]) != 0xFFFF
+        ecn.add(ip.tos & 3)
+        clean = without_names(frame, numbers, min(addresses))
+        found.setdefault((ip.src, clean[47:50]), []).append(
+            (int((packet.time - packets[0][0].time) * 1000000), clean))
+    return found, wrong, ecn
+
+
+def check_same(on, off):
+    a, wrong_a, ecn_a = conversations(on)
+    b, wrong_b, ecn_b = conversations(off)
+    say(not wrong_a + wrong_b, "every ICRC and IP checksum is right")
+    say(ecn_a == {2} and len(ecn_b) == 1 and ecn_b != ecn_a,
+        "ECN bits: %s and %s" % (sorted(ecn_a), sorted(ecn_b)))
+    say(set(a) == set(b) and len(a) >= 4, "%d and %d directions of QPs" %
+        (len(a), len(b)))
+    for key in sorted(set(a) & set(b)):
+        pairs = list(zip(a[key], b[key]))
+        apart = [x for x in pairs if x[0][1] != x[1][1]]
+        late = [x for x in pairs if abs(x[0][0] - x[1][0]) > SAME_US]
+        say(len(a[key]) == len(b[key]) >= 8 and not apart and not late,
+            "from %s, %d and %d frames: %d differ, %d at another time" % (
+                key[0], len(a[key]), len(b[key]), len(apart), len(late)))
+        for one, other in (apart + late)[:1]:
+            print("# at %d us %s\n# at %d us %s" % (
+                one[0], one[1][:80].hex(), other[0], other[1][:80].hex()))
 
 
 def chi_square(ports, paths):
@@ -126,6 +211,8 @@ def main():
         check_cnp(*sys.argv[2:5])
     elif what == "ud":
         check_ud(*sys.argv[2:5])
+    elif what == "same":
+        check_same(*sys.argv[2:4])
     elif what == "tos":
         check_tos(sys.argv[2], int(sys.argv[3], 0))
     else:
