@@ -18,6 +18,7 @@ mark, and ARP among it would be counted as drops.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -272,11 +273,26 @@ def blast(spec):
 
 
 def ping(spec):
-    """ECN-capable, so that RED does not drop them in place of a mark."""
+    """ECN-capable, so that RED does not drop them in place of a mark.
+
+    Its pauses are rounded up to the kernel's ticks: when an answer came is what
+    it prints, not what its number is.
+    """
     return subprocess.Popen(
-        ["ip", "netns", "exec", spec["from"], "ping", "-Q", "2", "-i", "0.01",
-         "-c", str(SPEC["ms"] // 10 - 5), address(spec["to"])],
-        stdout=subprocess.PIPE, text=True)
+        ["ip", "netns", "exec", spec["from"], "ping", "-D", "-Q", "2", "-i",
+         "0.002", address(spec["to"])], stdout=subprocess.PIPE, text=True)
+
+
+def answers(process, real_ns):
+    """Ends a ping: time of each answer, ns, and what it took, ms.
+
+    @real_ns: the real-time clock when the monotonic one was 0.
+    """
+    process.send_signal(signal.SIGINT)
+    return [[int(float(line[1:].split("]")[0]) * 1e9) - real_ns,
+             float(line.split("time=")[1].split()[0])]
+            for line in process.communicate()[0].splitlines()
+            if "time=" in line]
 
 
 def main():
@@ -284,6 +300,7 @@ def main():
     build()
     devices()
     before = counters()
+    real_ns = time.time_ns() - time.monotonic_ns()
     sampler = Sampler()
     sampler.start()
     beside = [blast(b) for b in SPEC["blast"]]
@@ -299,9 +316,7 @@ def main():
     result = {
         "counters": {k: after[k] - before.get(k, 0) for k in after},
         "queues": sampler.rows,
-        "pings": [[float(line.split("time=")[1].split()[0])
-                   for line in p.communicate()[0].splitlines()
-                   if "time=" in line] for p in pings],
+        "pings": [answers(p, real_ns) for p in pings],
         "status": done.returncode,
     }
     for b in beside:
