@@ -24,6 +24,10 @@ resources() {
 		sed "s/^[0-9]*: //${POOL:+; s/ cq [0-9]*//}"
 }
 
+# Where duo runs its server and its client
+SERVER_AT=(ip netns exec "$NS_B")
+CLIENT_AT=(ip netns exec "$NS_A")
+
 # settled: no address of the machine is still being checked for duplicates; till
 # then nobody answers at a link-local GID
 settled() {
@@ -122,10 +126,11 @@ ready() {
 	while [ $SECONDS -lt $end ]; do
 		[ -d "/proc/$2" ] || return 1
 		case $1 in
-		cm) rdma resource show cm_id | grep -q LISTEN && return 0 ;;
-		tcp:*) cat "/proc/$2/net/tcp" "/proc/$2/net/tcp6" |
+		cm) "${SERVER_AT[@]}" rdma resource show cm_id |
+			grep -q LISTEN && return 0 ;;
+		tcp:*) "${SERVER_AT[@]}" cat /proc/net/tcp /proc/net/tcp6 |
 			grep -q "$hex.* 0A " && return 0 ;;
-		udp:*) cat "/proc/$2/net/udp" "/proc/$2/net/udp6" |
+		udp:*) "${SERVER_AT[@]}" cat /proc/net/udp /proc/net/udp6 |
 			grep -q "$hex" && return 0 ;;
 		none) return 0 ;;
 		esac
@@ -134,16 +139,16 @@ ready() {
 	note "the server does not wait for anybody"
 }
 
-# duo NAME LIMIT HOW: runs SERVER in b, then CLIENT in a (arrays). Both have to
-# end well, or the client alone where SERVER_ENDS is "no".
+# duo NAME LIMIT HOW: runs SERVER in b, then CLIENT in a (arrays), or where
+# SERVER_AT and CLIENT_AT say. Both have to end well, or the client alone where SERVER_ENDS is "no".
 duo() {
 	local name=$1 limit=$(($2 * SLOW)) pid rc src=0
 	# the program itself, and no shell that would not pass a signal on
-	ip netns exec "$NS_B" timeout -k 2 $limit "${SERVER[@]}" \
+	"${SERVER_AT[@]}" timeout -k 2 $limit "${SERVER[@]}" \
 		</dev/null >/tmp/server.log 2>&1 &
 	pid=$!
 	ready "$3" $pid
-	in_a timeout -k 2 $limit "${CLIENT[@]}" </dev/null >/tmp/client.log 2>&1
+	"${CLIENT_AT[@]}" timeout -k 2 $limit "${CLIENT[@]}" </dev/null >/tmp/client.log 2>&1
 	rc=$?
 	if [ $rc -ne 0 ] || [ "${SERVER_ENDS:-yes}" = no ]; then
 		kill $pid 2>/dev/null
