@@ -4,7 +4,7 @@
 # machine: 7.3
 # part: fast
 # order: 70
-# needs: source
+# needs: source accept
 # timeout: 900
 # append: kfence.sample_interval=100 slub_debug=FZPU page_poison=1
 #
@@ -15,8 +15,9 @@
 # shellcheck disable=SC2034  # the library uses RESOURCES
 . "$(dirname "$0")/lib.sh"
 
-SELFTESTS=/lab/source/tools/testing/selftests
-COPY=/tmp/selftests
+KERNEL=/lab/source
+SELFTESTS=tools/testing/selftests
+COPY=/tmp/kernel/$SELFTESTS
 
 # Loading and unloading a module that is not installed: the scripts do it.
 make_tools() {
@@ -38,9 +39,11 @@ make_tools() {
 }
 
 copy_tests() {
-	mkdir -p $COPY/net || return
-	cp -r $SELFTESTS/rdma $SELFTESTS/kselftest $COPY/ || return
-	cp -r $SELFTESTS/net/rds $SELFTESTS/net/lib $COPY/net/ || return
+	mkdir -p $COPY/net /tmp/kernel/tools/net || return
+	cp -r $KERNEL/$SELFTESTS/{rdma,kselftest} $COPY/ || return
+	cp -r $KERNEL/$SELFTESTS/net/{rds,lib} $COPY/net/ || return
+	# what its Python library wants
+	cp -r $KERNEL/tools/net/ynl /tmp/kernel/tools/net/ || return
 	[ "$LINK_TYPE" = rxe ] || sed -i \
 		"s/type rxe/type $LINK_TYPE/g; s/rdma_rxe/$LINK_TYPE/g" \
 		$COPY/rdma/*.sh $COPY/net/rds/test.py
@@ -69,11 +72,12 @@ load_modules || bail "load the modules"
 RESOURCES=$(resources)
 note "$(uname -r), $LINK_TYPE"
 make_tools
-modprobe -a tun dummy
 copy_tests || bail "the package of the kernel's source"
 
 for script in rxe_rping_between_netns rxe_ipv6 rxe_socket_with_netns \
 	rxe_test_NETDEV_UNREGISTER rxe_sent_rcvd_bytes rxe_netns_names; do
+	# each takes it for granted, and some take it away
+	modprobe -a tun dummy
 	selftest $script
 	t_klog $script
 done
