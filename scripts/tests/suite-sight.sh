@@ -139,6 +139,26 @@ t_klog "counters of queue pairs"
 
 rdma resource show qp link $DEV_A/1 -dd | grep -q drv_udp_sport
 verdict $? "rdma resource show qp -dd has details"
+# a program that waits for its peer has a region and a completion queue
+ip netns exec "$NS_A" ibv_rc_pingpong -d $DEV_A -g 1 -s 10000 >/dev/null 2>&1 &
+waits=$!
+# detail cq|mr WORDS: they are in the details of one of them
+detail() {
+	local i
+	for i in $(seq 50); do
+		rdma resource show "$1" dev $DEV_A -dd | tr '\n' ' ' |
+			grep -q "$2" && return 0
+		sleep 0.1
+	done
+	rdma resource show "$1" dev $DEV_A -dd | sed 's/^/# /'
+	return 1
+}
+detail mr "drv_type user drv_valid 1 drv_access 0x1 drv_pages 3 "
+verdict $? "rdma resource show mr -dd has details"
+detail cq "drv_waiting 0 drv_armed 0 drv_overflowed 0 "
+verdict $? "rdma resource show cq -dd has details"
+kill $waits
+wait $waits 2>/dev/null
 
 # ---- a new name ----
 

@@ -17,6 +17,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat.h"
@@ -281,6 +283,9 @@ int sroce_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct sroce_cq *cq = to_sroce_cq(ibcq);
 
+	spin_lock_irq(&cq->lock);
+	cq->dead = true;
+	spin_unlock_irq(&cq->lock);
 	/* pairs with the release in sroce_cq_notify() */
 	while (atomic_read_acquire(&cq->holds))
 		usleep_range(10, 50);
@@ -532,4 +537,50 @@ int sroce_cq_arm(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	missed = flags & IB_CQ_REPORT_MISSED_EVENTS && waiting_locked(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return missed;
+}
+
+static int fill_locked(struct sk_buff *msg, const struct sroce_cq *cq)
+{
+	const struct sroce_cq_mod *mod = cq->mod;
+
+	if (cq->dead)
+		return -ENOENT;
+	if (rdma_nl_put_driver_u32(msg, "waiting", waiting_locked(cq)) ||
+	    rdma_nl_put_driver_u32(msg, "armed", cq->armed) ||
+	    rdma_nl_put_driver_u32(msg, "overflowed", cq->overflowed) ||
+	    rdma_nl_put_driver_u32(msg, "moderation_count",
+				   mod ? mod->count : 0) ||
+	    rdma_nl_put_driver_u32(msg, "moderation_us",
+				   mod ? mod->period_us : 0))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * sroce_cq_fill_res() - what "rdma resource show cq -dd" tells about a CQ
+ * @msg: netlink message
+ * @ibcq: the CQ
+ *
+ * Context: Process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int sroce_cq_fill_res(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct sroce_cq *cq = to_sroce_cq(ibcq);
+	struct nlattr *table;
+	unsigned long flags;
+	int err;
+
+	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	spin_lock_irqsave(&cq->lock, flags);
+	err = fill_locked(msg, cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (err)
+		nla_nest_cancel(msg, table);
+	else
+		nla_nest_end(msg, table);
+	/* a CQ that is being destroyed is shown without details */
+	return err == -ENOENT ? 0 : err;
 }

@@ -17,6 +17,8 @@
 
 #include "ring.h"
 
+struct sk_buff;
+
 /**
  * struct sroce_wc - a completion on its way into a CQ
  * @wr_id: of the work request
@@ -82,6 +84,7 @@ struct sroce_cq_mod {
  * @overflowed: a completion was lost; every later post fails
  * @overflow_told: the event was raised
  * @user: completions go to @ring
+ * @dead: it is being destroyed; older kernels let reports in behind that
  */
 struct sroce_cq {
 	struct ib_cq ibcq;
@@ -97,6 +100,7 @@ struct sroce_cq {
 	bool overflowed;
 	bool overflow_told;
 	bool user;
+	bool dead;
 };
 
 static inline struct sroce_cq *to_sroce_cq(struct ib_cq *ibcq)
@@ -134,5 +138,6 @@ int sroce_cq_modify(struct ib_cq *ibcq, u16 count, u16 period_us);
 int sroce_cq_poll(struct ib_cq *ibcq, int n, struct ib_wc *wc);
 int sroce_cq_peek(struct ib_cq *ibcq, int n);
 int sroce_cq_arm(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int sroce_cq_fill_res(struct sk_buff *msg, struct ib_cq *ibcq);
 
 #endif /* SROCE_CQ_H */

@@ -19,6 +19,8 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
 
 #include "compat.h"
 
@@ -411,4 +413,60 @@ int sroce_reg_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	sroce_mr_unpublish(mr);
 	free_region(mr);
 	return 0;
+}
+
+static const char *type_name(const struct sroce_mr *mr)
+{
+	static const char * const names[] = {
+		[SROCE_MR_USER] = "user",
+		[SROCE_MR_DMA] = "dma",
+		[SROCE_MR_FRWR] = "fast",
+		[SROCE_MR_ODP] = "on-demand",
+		[SROCE_MR_WINDOW] = "window",
+	};
+
+	return mr->dmabuf ? "dma-buf" : names[mr->type];
+}
+
+static int fill(struct sk_buff *msg, const struct sroce_mr *mr)
+{
+	bool valid = READ_ONCE(mr->state) == SROCE_MR_VALID;
+
+	if (rdma_nl_put_driver_string(msg, "type", type_name(mr)) ||
+	    rdma_nl_put_driver_u32(msg, "valid", valid) ||
+	    rdma_nl_put_driver_u32_hex(msg, "access", READ_ONCE(mr->access)) ||
+	    rdma_nl_put_driver_u32(msg, "pages", READ_ONCE(mr->npages)) ||
+	    rdma_nl_put_driver_u32(msg, "max_pages", mr->max_pages) ||
+	    rdma_nl_put_driver_u32(msg, "page_shift",
+				   READ_ONCE(mr->page_shift)) ||
+	    rdma_nl_put_driver_u32(msg, "windows",
+				   max(atomic_read(&mr->windows), 0)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * sroce_reg_fill_res() - what "rdma resource show mr -dd" tells about a region
+ * @msg: netlink message
+ * @ibmr: the region
+ *
+ * Values may be a moment old and not of the same moment.
+ *
+ * Context: Process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int sroce_reg_fill_res(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct nlattr *table;
+	int err;
+
+	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	err = fill(msg, to_sroce_mr(ibmr));
+	if (err)
+		nla_nest_cancel(msg, table);
+	else
+		nla_nest_end(msg, table);
+	return err;
 }

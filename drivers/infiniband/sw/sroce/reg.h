@@ -10,6 +10,8 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+struct sk_buff;
+
 int sroce_reg_fast(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access);
 
 struct ib_mr *sroce_reg_get_dma(struct ib_pd *pd, int access);
@@ -25,5 +27,6 @@ struct ib_mr *sroce_reg_alloc(struct ib_pd *pd, enum ib_mr_type type,
 int sroce_reg_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		     unsigned int *sg_offset);
 int sroce_reg_dereg(struct ib_mr *ibmr, struct ib_udata *udata);
+int sroce_reg_fill_res(struct sk_buff *msg, struct ib_mr *ibmr);
 
 #endif /* SROCE_REG_H */
