@@ -47,7 +47,7 @@ between() {
 
 # counters of both ends since the last call of zero
 COUNTERS="np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled
-	rp_cnp_ignored retrans_pkts sent_trains"
+	rp_cnp_ignored rp_loss_handled retrans_pkts sent_trains"
 declare -A ZERO
 zero() {
 	local d c
@@ -192,6 +192,31 @@ flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,tc=2,stop=200"
 between 1 "$(since $DEV_B np_ecn_marked_roce_packets)" 1000000 "off: marks seen"
 between 0 "$(since $DEV_B np_cnp_sent)" 0 "off: CNPs sent"
 both enable 1
+in_a tc qdisc del dev va root
+
+# ---- a peer that answers no marks: losses may stand in
+
+loses() { flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,mtu=4096,stop=700,rough=1"; }
+cc $DEV_B enable 0
+mark_at_a loss 2%
+zero
+loses
+between 1 "$(since $DEV_A retrans_pkts)" 1000000 "losses: packets repeated"
+between 0 "$(since $DEV_A rp_loss_handled)" 0 "losses: nothing slows down by default"
+cc $DEV_A rp_loss_is_mark 1
+zero
+loses
+between 1 "$(since $DEV_A rp_loss_handled)" 100000 "losses: slow down with rp_loss_is_mark"
+# once a CNP came, marks say it all
+cc $DEV_B enable 1
+in_a tc qdisc replace dev va root handle 1: netem limit 20000 loss 50% ecn
+in_a tc qdisc add dev va parent 1: netem limit 20000 loss 3%
+zero
+loses
+between 1 "$(since $DEV_A rp_cnp_handled)" 100000 "losses and marks: CNPs handled"
+note "$(since $DEV_A rp_loss_handled) losses counted before the first CNP"
+between 0 "$(since $DEV_A rp_loss_handled)" 20 "losses and marks: losses that slowed down"
+cc $DEV_A rp_loss_is_mark 0
 in_a tc qdisc del dev va root
 
 # ---- rate limit

@@ -89,6 +89,7 @@ void sroce_cc_start(struct sroce_qp *qp, struct sroce_cc *cc)
 	WRITE_ONCE(cc->pace_ns, 0);
 	WRITE_ONCE(cc->sent_ns, 0);
 	cc->limit_kbps = 0;
+	cc->told = false;
 }
 
 /* Give the pacer the lower of the controller's and the user's rate. */
@@ -214,8 +215,31 @@ bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns)
 		return false;
 	if (recent(&qp->rx.cc, now_ns) && !recent(&qp->tx.cc, now_ns))
 		return false;
+	qp->tx.cc.told = true;
 	slow_down(qp, &qp->tx.cc, now_ns);
 	return true;
+}
+
+/**
+ * sroce_cc_loss() - requests were lost on their way
+ * @qp: the QP, tx.lock held
+ * @now_ns: present time, ns
+ *
+ * Stands in for a CNP where the administrator wants that and the peer, as
+ * rdma_rxe does, sends none.
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_cc_loss(struct sroce_qp *qp, u64 now_ns)
+{
+	const struct sroce_cc_dev *ccd = &qp->dev->cc;
+
+	lockdep_assert_held(&qp->tx.lock);
+	if (likely(!READ_ONCE(ccd->param.loss_is_mark)) ||
+	    !READ_ONCE(ccd->enable) || qp->tx.cc.told)
+		return;
+	sroce_stat_inc(qp, RP_LOSS_HANDLED);
+	slow_down(qp, &qp->tx.cc, now_ns);
 }
 
 /**

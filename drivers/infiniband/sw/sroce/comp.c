@@ -10,6 +10,7 @@
  */
 #include "comp.h"
 
+#include "cc.h"
 #include "engine.h"
 #include "mw.h"
 #include "pagein.h"
@@ -312,6 +313,7 @@ static void on_nak(struct sroce_qp *qp, const struct sroce_hdr *h, u64 now_ns)
 	}
 	if (h->syndrome == SROCE_AETH_NAK_SEQ) {
 		sroce_stat_inc(qp, SEQ_ERR);
+		sroce_cc_loss(qp, now_ns);
 		if (!steps_over(qp, sroce_psn_add(h->psn, -1), now_ns))
 			after_rewind(qp, sroce_window_nak(win, h->psn, now_ns));
 		return;

@@ -93,6 +93,7 @@ struct sroce_wc_batch {
  *	of the responder is read without its lock
  * @sent_ns: time of the last data sent; read without the lock
  * @limit_kbps: the user's limit, kbit/s, 0: none
+ * @told: a CNP came: the peer answers marks
  */
 struct sroce_cc {
 	struct sroce_dcqcn rp;
@@ -100,6 +101,7 @@ struct sroce_cc {
 	u64 pace_ns;
 	u64 sent_ns;
 	u32 limit_kbps;
+	bool told;
 };
 
 /**

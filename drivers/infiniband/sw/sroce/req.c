@@ -542,6 +542,7 @@ static void check_clock(struct sroce_qp *qp, u64 now_ns)
 	if (rw == SROCE_RW_NONE)
 		return;
 	sroce_stat_inc(qp, ACK_TIMEOUT);
+	sroce_cc_loss(qp, now_ns);
 	if (rw == SROCE_RW_RESEND) {
 		sroce_txq_seek(qp);
 	} else {

@@ -62,6 +62,8 @@
  * @cnp_prio_mode: np_cnp_prio_mode; 0: @cnp_prio is the CNP's priority,
  *	1: the priority follows from @cnp_dscp
  * @cnp_prio: np_cnp_prio; 802.1p priority of a CNP
+ * @loss_is_mark: rp_loss_is_mark (own); 1: lost requests of a flow whose peer
+ *	never sent a CNP count as one
  *
  * Names and units of the knobs are those of mlx5, where it has them.  Shared by all QPs of a
  * device; a reader takes each value as it finds it, so a change needs no lock.
@@ -90,6 +92,7 @@ struct sroce_dcqcn_param {
 	u32 cnp_dscp;
 	u32 cnp_prio_mode;
 	u32 cnp_prio;
+	u32 loss_is_mark;
 };
 
 /**
@@ -117,6 +120,7 @@ struct sroce_dcqcn_param {
  * @SROCE_DCQCN_KNOB_CNP_DSCP: np_cnp_dscp
  * @SROCE_DCQCN_KNOB_CNP_PRIO_MODE: np_cnp_prio_mode
  * @SROCE_DCQCN_KNOB_CNP_PRIO: np_cnp_prio
+ * @SROCE_DCQCN_KNOB_LOSS_IS_MARK: rp_loss_is_mark
  * @SROCE_DCQCN_KNOBS: number of knobs
  */
 enum sroce_dcqcn_knob_id {
@@ -143,6 +147,7 @@ enum sroce_dcqcn_knob_id {
 	SROCE_DCQCN_KNOB_CNP_DSCP,
 	SROCE_DCQCN_KNOB_CNP_PRIO_MODE,
 	SROCE_DCQCN_KNOB_CNP_PRIO,
+	SROCE_DCQCN_KNOB_LOSS_IS_MARK,
 	SROCE_DCQCN_KNOBS
 };
 

@@ -53,6 +53,7 @@ const struct sroce_dcqcn_knob sroce_dcqcn_knobs[SROCE_DCQCN_KNOBS] = {
 	KNOB(CNP_DSCP, "np_cnp_dscp", cnp_dscp, "dscp", 0, 63),
 	KNOB(CNP_PRIO_MODE, "np_cnp_prio_mode", cnp_prio_mode, "bool", 0, 1),
 	KNOB(CNP_PRIO, "np_cnp_prio", cnp_prio, "priority", 0, 7),
+	KNOB(LOSS_IS_MARK, "rp_loss_is_mark", loss_is_mark, "bool", 0, 1),
 };
 
 /**
@@ -99,6 +100,7 @@ void sroce_dcqcn_param_defaults(struct sroce_dcqcn_param *p,
 		.cnp_dscp = 48,
 		.cnp_prio_mode = 0,
 		.cnp_prio = 6,
+		.loss_is_mark = 0,
 	};
 }
 
