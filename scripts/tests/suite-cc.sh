@@ -219,6 +219,22 @@ between 0 "$(since $DEV_A rp_loss_handled)" 20 "losses and marks: losses that sl
 cc $DEV_A rp_loss_is_mark 0
 in_a tc qdisc del dev va root
 
+# ---- round-trip time
+
+in_a tc qdisc replace dev va root netem limit 20000 delay 30ms
+flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,size=8192,depth=2,timeout=18,stop=1500" &
+flow_pid=$!
+srtt=0
+while kill -0 $flow_pid 2>/dev/null; do
+	now=$(rdma -dd resource show qp link $DEV_A |
+		sed -n 's/.*srtt_ns \([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+	[ "${now:-0}" -gt "$srtt" ] && srtt=$now
+	sleep 0.1
+done
+wait $flow_pid
+in_a tc qdisc del dev va root
+between 30000000 "$srtt" 200000000 "30 ms on the way: smoothed round trip, ns"
+
 # ---- rate limit
 
 # 2 Mbit/s for two seconds: 460 KB without headers.  A busy machine's timers are

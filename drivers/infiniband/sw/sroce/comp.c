@@ -202,6 +202,16 @@ static void after_rewind(struct sroce_qp *qp, enum sroce_rewind rw)
 	}
 }
 
+/* Is @psn, or one behind it, the one whose ACK is timed? */
+static void time_ack(struct sroce_tx *tx, u32 psn, u64 now_ns)
+{
+	if (sroce_psn_diff(psn, tx->rtt_psn) < 0)
+		return;
+	if (now_ns > tx->rtt_ns)
+		sroce_rtt_sample(&tx->rtt, now_ns - tx->rtt_ns);
+	tx->rtt_ns = 0;
+}
+
 /* Acknowledge up to and including @psn; the queue follows the window's jump. */
 static enum sroce_ack ack(struct sroce_qp *qp, u32 psn, u64 now_ns)
 {
@@ -212,6 +222,8 @@ static enum sroce_ack ack(struct sroce_qp *qp, u32 psn, u64 now_ns)
 	if (a == SROCE_ACK_ADVANCED) {
 		qp->tx.probe = false;
 		qp->tx.holds = 0;
+		if (qp->tx.rtt_ns)
+			time_ack(&qp->tx, psn, now_ns);
 		if (resending)
 			sroce_txq_seek(qp);
 	}

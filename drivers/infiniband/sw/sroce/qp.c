@@ -391,6 +391,10 @@ static int fill(struct sk_buff *msg, const struct sroce_qp *qp)
 	    rdma_nl_put_driver_u32(msg, "cc_throttled",
 				   READ_ONCE(qp->tx.cc.rp.active)) ||
 	    put_rates(msg, rx_names, &qp->rx.cc.rp) ||
+	    rdma_nl_put_driver_u64(msg, "srtt_ns",
+				   READ_ONCE(qp->tx.rtt.srtt_ns)) ||
+	    rdma_nl_put_driver_u64(msg, "rttvar_ns",
+				   READ_ONCE(qp->tx.rtt.rttvar_ns)) ||
 	    rdma_nl_put_driver_u32(msg, "rate_limit",
 				   READ_ONCE(qp->tx.cc.limit_kbps)) ||
 	    rdma_nl_put_driver_u32(msg, "udp_sport",

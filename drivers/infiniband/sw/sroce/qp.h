@@ -24,6 +24,7 @@
 #include "proto/dcqcn.h"
 #include "proto/hdr.h"
 #include "proto/qpstate.h"
+#include "proto/rtt.h"
 #include "proto/window.h"
 #include "srq.h"
 #include "wq.h"
@@ -112,6 +113,9 @@ struct sroce_cc {
  * @sq: the send queue
  * @rd_out: READs and atomics sent and not answered
  * @since_ackreq: packets since the last one that asked for an ACK
+ * @rtt_psn: PSN of the packet whose ACK is timed
+ * @rtt_ns: when it left; 0: none is
+ * @rtt: round-trip time so far
  * @tail_probe: send the last packet again and ask for an ACK
  * @fault: a WQE failed locally; no WQE is sent from it on
  * @fault_idx: that WQE; its error completes when all before it are done
@@ -139,6 +143,9 @@ struct sroce_tx {
 	struct sroce_sq sq;
 	u32 rd_out;
 	u32 since_ackreq;
+	u32 rtt_psn;
+	u64 rtt_ns;
+	struct sroce_rtt rtt;
 	bool tail_probe;
 	bool fault;
 	bool probe;

@@ -182,6 +182,8 @@ static void start_window(struct sroce_qp *qp)
 {
 	u32 limit = READ_ONCE(qp->dev->knobs.window_bytes) >> qp->pmtu_shift;
 
+	sroce_rtt_init(&qp->tx.rtt);
+	qp->tx.rtt_ns = 0;
 	sroce_window_init(&qp->tx.window, qp->attr.sq_psn,
 			  clamp_t(u32, limit, WINDOW_PSNS_MIN,
 				  WINDOW_PSNS_MAX));
@@ -303,6 +305,8 @@ static void reset(struct sroce_qp *qp)
 	tx->tail_probe = false;
 	tx->tail_ns = 0;
 	tx->batch_ns = 0;
+	tx->rtt_ns = 0;
+	sroce_rtt_init(&tx->rtt);
 	tx->rd_out = 0;
 	tx->since_ackreq = 0;
 	tx->hold_ns = 0;

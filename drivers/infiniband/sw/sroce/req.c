@@ -49,12 +49,14 @@ enum step {
  * @now_ns: time of the burst
  * @train_psn: PSN of the train's first frame
  * @frames: frames sent so far
+ * @fresh: nothing in it was sent before (Karn: only such PSNs are timed)
  */
 struct run {
 	struct sroce_train train;
 	u64 now_ns;
 	u32 train_psn;
 	u32 frames;
+	bool fresh;
 };
 
 static void hold(struct sroce_qp *qp, const struct run *run)
@@ -163,6 +165,10 @@ static bool want_ack(struct sroce_qp *qp, const struct run *run,
 	tx->since_ackreq = 0;
 	tx->tail_ns = 0;
 	tx->tail_probe = false;
+	if (!tx->rtt_ns && run->fresh) {
+		tx->rtt_psn = tx->window.nxt;
+		tx->rtt_ns = run->now_ns;
+	}
 	return true;
 }
 
@@ -578,6 +584,7 @@ bool sroce_req_run(struct sroce_qp *qp)
 		sroce_sched_fatal_tx(qp);
 		return false;
 	}
+	run.fresh = !sroce_window_resending(&tx->window);
 	sroce_train_init(&run.train, &qp->path);
 	/* asked first, so that no wait for the pacer outlives its time */
 	if (!get_budget(qp, &run) || tx->hold_ns ||

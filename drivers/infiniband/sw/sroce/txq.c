@@ -52,6 +52,8 @@ void sroce_txq_seek(struct sroce_qp *qp)
 	struct sroce_sq *sq = &qp->tx.sq;
 	u32 i;
 
+	/* whichever copy of a packet its ACK is for, nobody knows (Karn) */
+	qp->tx.rtt_ns = 0;
 	if (!sroce_txq_find(qp, qp->tx.window.nxt, &i)) {
 		/* nothing to send again: the first WQE not begun */
 		for (i = sq->tail; i != sq->prod; i++) {
