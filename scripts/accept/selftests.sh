@@ -18,6 +18,8 @@
 KERNEL=/lab/source
 SELFTESTS=tools/testing/selftests
 COPY=/tmp/kernel/$SELFTESTS
+ALL="rxe_rping_between_netns rxe_ipv6 rxe_socket_with_netns
+	rxe_test_NETDEV_UNREGISTER rxe_sent_rcvd_bytes rxe_netns_names"
 
 # Loading and unloading a module that is not installed: the scripts do it.
 make_tools() {
@@ -74,8 +76,7 @@ note "$(uname -r), $LINK_TYPE"
 make_tools
 copy_tests || bail "the package of the kernel's source"
 
-for script in rxe_rping_between_netns rxe_ipv6 rxe_socket_with_netns \
-	rxe_test_NETDEV_UNREGISTER rxe_sent_rcvd_bytes rxe_netns_names; do
+for script in ${SCRIPTS-$ALL}; do
 	# each takes it for granted, and some take it away
 	modprobe -a tun dummy
 	selftest $script
