@@ -81,10 +81,10 @@ class Wire:
 
     @staticmethod
     def sum6(src, dst, data):
+        s = len(data) + 17
         data += b"\0" * (len(data) & 1)
-        s = sum(struct.unpack("!%dH" % (len(data) // 2), data))
+        s += sum(struct.unpack("!%dH" % (len(data) // 2), data))
         s += sum(struct.unpack("!16H", src.packed + dst.packed))
-        s += len(data) + 17
         while s >> 16:
             s = (s >> 16) + (s & 0xFFFF)
         return struct.pack("!H", (~s & 0xFFFF) or 0xFFFF)

@@ -18,10 +18,10 @@ HERE=$(dirname "$0")
 "$TEST_BIN/sroce_verify" -q 2 -n 100000000 -t 150 -L 170 -M 20000 \
 	$DEV_A $DEV_B >/tmp/honest.log 2>&1 &
 honest=$!
-t_tap "IPv4" 80 ip netns exec "$NS_B" python3 "$HERE/packets.py" vb \
+t_tap "IPv4" 80 nsenter --net="/run/netns/$NS_B" python3 "$HERE/packets.py" vb \
 	"$TEST_BIN/sroce_target" $DEV_A $DEV_B "$MAC_A" $V4_B $V4_A
 [ "$(type_a)" = rxe ] || export NOISE_ROUNDS=5
-t_tap "IPv6" 80 ip netns exec "$NS_B" python3 "$HERE/packets.py" vb \
+t_tap "IPv6" 80 nsenter --net="/run/netns/$NS_B" python3 "$HERE/packets.py" vb \
 	"$TEST_BIN/sroce_target" $DEV_A $DEV_B "$MAC_A" $V6_B $V6_A
 kill -INT $honest
 wait $honest
