@@ -10,9 +10,11 @@
 #include "ah.h"
 #include "dev.h"
 
+#include <linux/etherdevice.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
@@ -49,36 +51,55 @@ static int gid_ifindex(const struct ib_gid_attr *sgid)
 	return ifindex;
 }
 
+/* What RoCEv1 needs besides. */
+static int check_v1(const struct rdma_ah_attr *attr)
+{
+	struct in6_addr dst;
+
+	if (attr->grh.sgid_attr->gid_type != IB_GID_TYPE_ROCE)
+		return -EINVAL;
+	memcpy(&dst, &attr->grh.dgid, sizeof(dst));
+	if (rdma_is_multicast_addr(&dst))
+		return -EOPNOTSUPP;
+	return is_valid_ether_addr(attr->roce.dmac) ? 0 : -EINVAL;
+}
+
 /**
  * sroce_ah_av_init() - check an address and take it over
  * @av: filled in
  * @attr: address with the source GID resolved by ib_core
  *
  * Context: Any.
- * Return: 0, or -EINVAL when it is no RoCEv2 address or its ends speak
- * different IP versions.
+ * Return: 0; -EINVAL when it is no RoCE address, its ends speak different IP
+ * versions, or RoCEv1 lacks a MAC address; -EOPNOTSUPP for a multicast group over
+ * RoCEv1.
  */
 int sroce_ah_av_init(struct sroce_av *av, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = &attr->grh;
 	const struct ib_gid_attr *sgid = grh->sgid_attr;
 	const struct in6_addr *dst = (const struct in6_addr *)&grh->dgid;
-	enum rdma_network_type type;
+	enum sroce_l3 l3;
 	bool v4;
+	int err;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || attr->port_num != 1 ||
 	    !(attr->ah_flags & IB_AH_GRH) || !sgid)
 		return -EINVAL;
-	type = rdma_gid_attr_network_type(sgid);
-	if (type != RDMA_NETWORK_IPV4 && type != RDMA_NETWORK_IPV6)
-		return -EINVAL;
-	v4 = type == RDMA_NETWORK_IPV4;
+	v4 = ipv6_addr_v4mapped((const struct in6_addr *)&sgid->gid);
 	if (v4 != ipv6_addr_v4mapped(dst) ||
 	    ipv6_addr_any(dst))
 		return -EINVAL;
+	l3 = v4 ? SROCE_L3_IPV4 : SROCE_L3_IPV6;
+	if (sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP) {
+		err = check_v1(attr);
+		if (err)
+			return err;
+		l3 = SROCE_L3_GRH;
+	}
 
 	*av = (struct sroce_av) {
-		.l3 = v4 ? SROCE_L3_IPV4 : SROCE_L3_IPV6,
+		.l3 = l3,
 		.traffic_class = grh->traffic_class,
 		.ttl = grh->hop_limit ?: AV_DEFAULT_TTL,
 		.sl = attr->sl,
@@ -128,6 +149,9 @@ int sroce_ah_av_user(struct sroce_av *av, struct sroce_dev *dev,
 	ether_addr_copy(attr.roce.dmac, user->dmac);
 	attr.grh.sgid_attr = sgid;
 	err = sroce_ah_av_init(av, &attr);
+	/* nobody has checked its MAC address, and with RoCEv1 it is used */
+	if (!err && av->l3 == SROCE_L3_GRH)
+		err = -EINVAL;
 	rdma_put_gid_attr(sgid);
 	return err;
 }

@@ -28,7 +28,7 @@ struct sroce_dev;
  * @flow_label: 20 bits
  * @saddr: source; IPv4 as v4-mapped
  * @daddr: destination; IPv4 as v4-mapped
- * @dmac: next hop as ib_core resolved it
+ * @dmac: next hop as ib_core resolved it; used by RoCEv1 alone
  * @sgid_index: where @saddr stands in the GID table
  * @reserved: 0; two addresses are equal when all their bytes are
  * @ifindex: netdev of the source GID

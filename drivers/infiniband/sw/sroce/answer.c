@@ -335,6 +335,7 @@ static bool shows_train(struct sroce_qp *qp, const struct run *run)
 	struct sroce_rx *rx = &qp->rx;
 
 	if (likely(!rx->shows) || run->train.frames || rx->nak_sent ||
+	    qp->path.av.l3 == SROCE_L3_GRH ||
 	    !READ_ONCE(qp->dev->knobs.packs) ||
 	    !READ_ONCE(qp->dev->knobs.trains))
 		return false;

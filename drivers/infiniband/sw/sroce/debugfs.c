@@ -172,6 +172,7 @@ void sroce_debugfs_publish(struct sroce_dev *dev)
 				   &bytes_fops);
 	debugfs_create_file_unsafe("inflight_bytes", 0644, dir,
 				   &k->inflight_bytes, &bytes_fops);
+	debugfs_create_bool("rocev1", 0444, dir, &dev->rocev1);
 	publish_cc(dev, dir);
 	dev->debugfs = dir;
 }

@@ -103,6 +103,7 @@ struct sroce_cc_dev {
  *	device goes before it does
  * @net: sockets shared by the devices of the netdev's namespace
  * @net_list: entry in the list of @net
+ * @v1_list: entry in the list of devices that take RoCEv1 in; RCU
  * @list: entry in the list of devices, under the list's mutex
  * @keys: MR and MW by key index (key >> 8); RCU lookup
  * @next_key: where the next allocation in @keys starts
@@ -122,6 +123,8 @@ struct sroce_cc_dev {
  * @down: the netdev went away; nothing may be sent any more
  * @dead: dealloc_driver is done with the device; under the list's mutex
  * @port_up: state of the port as last told by an event; under rtnl
+ * @rocev1: RoCEv1 beside RoCEv2; never changes
+ * @v1_listed: @v1_list is in the list; under the list's mutex
  */
 struct sroce_dev {
 	struct ib_device ib;
@@ -129,6 +132,7 @@ struct sroce_dev {
 	netdevice_tracker ndev_tracker;
 	struct sroce_net *net;
 	struct list_head net_list;
+	struct list_head v1_list;
 	struct net *ns;
 	struct list_head list;
 	struct xarray keys;
@@ -148,6 +152,8 @@ struct sroce_dev {
 	bool down;
 	bool dead;
 	bool port_up;
+	bool rocev1;
+	bool v1_listed;
 };
 
 static inline struct sroce_dev *to_sroce_dev(struct ib_device *ibdev)

@@ -56,6 +56,27 @@ static int copy_payload(u8 *dst, const struct sroce_src *src, u32 bytes)
 	return sroce_mr_read(src->mr, src->va, dst, bytes);
 }
 
+/* What differs from frame to frame of a train; no UDP header follows a GRH. */
+static void put_lengths(u8 *pseudo, enum sroce_l3 l3, u16 id, u32 bytes)
+{
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)pseudo;
+	struct iphdr *iph = (struct iphdr *)pseudo;
+	struct udphdr *uh;
+
+	if (l3 == SROCE_L3_IPV4) {
+		uh = (struct udphdr *)(iph + 1);
+		uh->len = htons(sizeof(*uh) + bytes);
+		iph->tot_len = htons(sizeof(*iph) + sizeof(*uh) + bytes);
+		iph->id = htons(id);
+	} else if (l3 == SROCE_L3_IPV6) {
+		uh = (struct udphdr *)(ip6 + 1);
+		uh->len = htons(sizeof(*uh) + bytes);
+		ip6->payload_len = uh->len;
+	} else {
+		ip6->payload_len = htons(bytes);
+	}
+}
+
 /*
  * CRC over a frame that may share its L3 and UDP headers with a whole train:
  * what is covered are the lengths and the IP ID the frame has on the wire.
@@ -63,24 +84,16 @@ static int copy_payload(u8 *dst, const struct sroce_src *src, u32 bytes)
 static u32 frame_icrc(enum sroce_l3 l3, const void *l3hdr, u16 id,
 		      const u8 *bth, u32 bytes)
 {
-	const u32 l3_bytes = l3 == SROCE_L3_IPV6 ? sizeof(struct ipv6hdr) :
-						   sizeof(struct iphdr);
+	const u32 l3_bytes = l3 == SROCE_L3_IPV4 ? sizeof(struct iphdr) :
+						   sizeof(struct ipv6hdr);
 	u8 pseudo[SROCE_ICRC_PSEUDO_MAX + SMALL_BYTES] __uninitialized;
-	struct udphdr *uh;
 	u32 crc, rest;
 	size_t n;
 
-	n = sroce_icrc_pseudo(pseudo, l3, l3hdr, l3hdr + l3_bytes, bth);
-	uh = (struct udphdr *)(pseudo + l3_bytes);
-	uh->len = htons(sizeof(*uh) + bytes);
-	if (l3 == SROCE_L3_IPV6) {
-		((struct ipv6hdr *)pseudo)->payload_len = uh->len;
-	} else {
-		struct iphdr *iph = (struct iphdr *)pseudo;
-
-		iph->tot_len = htons(l3_bytes + sizeof(*uh) + bytes);
-		iph->id = htons(id);
-	}
+	n = sroce_icrc_pseudo(pseudo, l3, l3hdr,
+			      l3 == SROCE_L3_GRH ? NULL : l3hdr + l3_bytes,
+			      bth);
+	put_lengths(pseudo, l3, id, bytes);
 	rest = bytes - sizeof(struct sroce_bth) - SROCE_ICRC_BYTES;
 	if (rest <= SMALL_BYTES) {
 		memcpy(pseudo + n, bth + sizeof(struct sroce_bth), rest);
@@ -139,8 +152,9 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 /**
  * sroce_frame_grh() - what a datagram's buffer begins with
  * @grh: SROCE_GRH_BYTES to be filled
- * @l3: IP header of the frame; its length and checksum may be those of a train
- * @v6: it is IPv6
+ * @l3: IP header or GRH of the frame; its length and checksum may be those of a
+ *	train
+ * @kind: which of them it is
  * @bytes: BTH to the end of the ICRC
  *
  * An IPv4 header takes the second half, so that both versions end where the
@@ -148,16 +162,17 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
  *
  * Context: Any.
  */
-void sroce_frame_grh(u8 *grh, const void *l3, bool v6, u32 bytes)
+void sroce_frame_grh(u8 *grh, const void *l3, enum sroce_l3 kind, u32 bytes)
 {
 	const u32 udp_bytes = sizeof(struct udphdr) + bytes;
 	struct ipv6hdr *ip6 = (struct ipv6hdr *)grh;
 	struct iphdr *iph;
 
 	BUILD_BUG_ON(sizeof(*ip6) != SROCE_GRH_BYTES);
-	if (v6) {
+	if (kind != SROCE_L3_IPV4) {
 		memcpy(ip6, l3, sizeof(*ip6));
-		ip6->payload_len = htons(udp_bytes);
+		if (kind == SROCE_L3_IPV6)
+			ip6->payload_len = htons(udp_bytes);
 		return;
 	}
 	iph = (struct iphdr *)(grh + SROCE_GRH_BYTES - sizeof(*iph));
@@ -169,20 +184,19 @@ void sroce_frame_grh(u8 *grh, const void *l3, bool v6, u32 bytes)
 
 /**
  * sroce_frame_icrc_ok() - check the ICRC of a received frame
- * @l3: its IP header, the UDP header behind it
- * @v6: the IP header is IPv6
- * @id: its IP ID; not looked at for IPv6
+ * @l3: its IP header, the UDP header behind it, or its GRH
+ * @kind: which of them it is
+ * @id: its IP ID; looked at for IPv4 only
  * @bth: its BTH
  * @bytes: BTH to the end of the ICRC, at least 16
  *
  * Context: Any.
  * Return: true when it is right (IBA A17.9.2).
  */
-bool sroce_frame_icrc_ok(const void *l3, bool v6, u16 id, const u8 *bth,
-			 u32 bytes)
+bool sroce_frame_icrc_ok(const void *l3, enum sroce_l3 kind, u16 id,
+			 const u8 *bth, u32 bytes)
 {
-	u32 icrc = frame_icrc(v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4, l3, id, bth,
-			      bytes);
+	u32 icrc = frame_icrc(kind, l3, id, bth, bytes);
 
 	return icrc == sroce_icrc_get(bth + bytes - SROCE_ICRC_BYTES);
 }

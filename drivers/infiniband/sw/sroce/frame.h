@@ -7,8 +7,7 @@
 
 #include <linux/types.h>
 
-/* What stands in front of the payload of a received datagram. */
-#define SROCE_GRH_BYTES	40
+#include "proto/icrc.h"
 
 struct sk_buff;
 struct sroce_hdr;
@@ -33,8 +32,8 @@ struct sroce_src {
 u32 sroce_frame_bytes(u32 hdr_bytes, u32 payload_bytes);
 int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 		    const struct sroce_src *src, u32 payload_bytes);
-void sroce_frame_grh(u8 *grh, const void *l3, bool v6, u32 bytes);
-bool sroce_frame_icrc_ok(const void *l3, bool v6, u16 id, const u8 *bth,
-			 u32 bytes);
+void sroce_frame_grh(u8 *grh, const void *l3, enum sroce_l3 kind, u32 bytes);
+bool sroce_frame_icrc_ok(const void *l3, enum sroce_l3 kind, u16 id,
+			 const u8 *bth, u32 bytes);
 
 #endif /* SROCE_FRAME_H */

@@ -26,6 +26,7 @@
 #include "dev.h"
 #include "engine.h"
 #include "flush.h"
+#include "grh.h"
 #include "net.h"
 #include "qp.h"
 #include "req.h"
@@ -52,6 +53,10 @@
 /* A fraction of what a message and its ACK take through the stack. */
 #define DEF_DOORBELL_US		30
 
+static bool rocev1;
+module_param(rocev1, bool, 0644);
+MODULE_PARM_DESC(rocev1, "RoCEv1 beside RoCEv2 on devices added from now on (default N)");
+
 static DEFINE_MUTEX(link_mutex);
 static DEFINE_MUTEX(list_mutex);
 static LIST_HEAD(devices);
@@ -71,6 +76,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	struct sroce_dev *dev = to_sroce_dev(ibdev);
 
 	/* 1. no more packets: the sockets forget the device, or close */
+	sroce_grh_detach(dev);
 	if (dev->net)
 		sroce_net_detach(dev);
 	/* 2. what had found a QP of it is done with it */
@@ -138,6 +144,8 @@ static struct sroce_dev *dev_alloc(struct net_device *ndev)
 		.inflight_bytes = DEF_INFLIGHT_BYTES,
 	};
 	init_mac(dev);
+	/* it is a protocol of Ethernet; ib_core asks once, at registration */
+	dev->rocev1 = READ_ONCE(rocev1) && ndev->type == ARPHRD_ETHER;
 	sroce_verbs_init(dev);
 	/* from here on ib_dealloc_device() undoes all of it */
 	ib_set_device_ops(&dev->ib, &main_ops);
@@ -280,6 +288,7 @@ static int dev_register(struct sroce_dev *dev, const char *name)
 	err = sroce_net_attach(dev);
 	if (err)
 		return err;
+	sroce_grh_attach(dev);
 	err = ib_register_device(&dev->ib, name, NULL);
 	/* ib_core's word for a name that exists is "file table overflow" */
 	return err == -ENFILE ? -EEXIST : err;
@@ -458,11 +467,12 @@ static bool run_tx(struct sroce_qp *qp)
 /*
  * Wiring: the calls that go up the layers.  sched.c gets the roles it runs;
  * net.c the function that receives packets, and the one that removes the devices
- * of a namespace.
+ * of a namespace; grh.c the one that receives packets of RoCEv1.
  */
 static int wire(void)
 {
 	sroce_sched_init(run_tx, sroce_answer_run, sroce_flush_run);
+	sroce_grh_init(sroce_rx_grh);
 	return sroce_net_init(sroce_rx_skb, purge_net);
 }
 

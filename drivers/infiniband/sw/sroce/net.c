@@ -113,7 +113,7 @@ static struct dst_entry *route6(struct sroce_path *path, struct net *net)
 
 /**
  * sroce_net_route() - route of a path, cached
- * @path: the path
+ * @path: the path; of RoCEv2
  *
  * Context: Bottom halves off.
  * Return: the route, referenced, or NULL when there is none.
@@ -214,14 +214,20 @@ void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 	path->priority = av->sl;
 	WRITE_ONCE(path->whole, false);
 	memset(path->hdr, 0, sizeof(path->hdr));
-	if (av->l3 == SROCE_L3_IPV6) {
+	dst_cache_reset(&path->dst_cache);
+	if (av->l3 != SROCE_L3_IPV4) {
 		struct ipv6hdr *ip6 = (struct ipv6hdr *)path->hdr;
 
 		ip6_flow_hdr(ip6, av->traffic_class, htonl(av->flow_label));
-		ip6->nexthdr = IPPROTO_UDP;
 		ip6->hop_limit = av->ttl ?: IPDEFTTL;
 		ip6->saddr = av->saddr;
 		ip6->daddr = av->daddr;
+		if (av->l3 == SROCE_L3_GRH) {
+			ip6->nexthdr = SROCE_GRH_NEXTHDR;
+			path->hdr_bytes = sizeof(*ip6);
+			return;
+		}
+		ip6->nexthdr = IPPROTO_UDP;
 		path->hdr_bytes = sizeof(*ip6) + sizeof(*uh);
 	} else {
 		struct iphdr *iph = (struct iphdr *)path->hdr;
@@ -239,7 +245,6 @@ void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 	uh = (struct udphdr *)(path->hdr + path->hdr_bytes - sizeof(*uh));
 	uh->source = htons(sport);
 	uh->dest = htons(SROCE_UDP_PORT);
-	dst_cache_reset(&path->dst_cache);
 }
 
 /**
@@ -390,14 +395,14 @@ void sroce_net_count_drop(struct net *net, enum sroce_stat stat)
 /**
  * sroce_net_dgid() - destination of a packet as a GID
  * @gid: filled in
- * @l3: IP header of the packet
- * @v6: it is IPv6
+ * @l3: IP header or GRH of the packet
+ * @kind: which of them it is
  *
  * Context: Any.
  */
-void sroce_net_dgid(union ib_gid *gid, const void *l3, bool v6)
+void sroce_net_dgid(union ib_gid *gid, const void *l3, enum sroce_l3 kind)
 {
-	if (v6)
+	if (kind != SROCE_L3_IPV4)
 		memcpy(gid, &((const struct ipv6hdr *)l3)->daddr, sizeof(*gid));
 	else
 		ipv6_addr_set_v4mapped(((const struct iphdr *)l3)->daddr,
@@ -407,32 +412,36 @@ void sroce_net_dgid(union ib_gid *gid, const void *l3, bool v6)
 /**
  * sroce_net_owner() - device a packet for a management QP is meant for
  * @net: namespace it arrived in
- * @l3: its IP header
- * @v6: which is IPv6
+ * @l3: its IP header or GRH
+ * @kind: which of them it is
+ * @in: netdev it arrived through
  * @vlan: set to the VLAN of the destination's netdev, 0xffff for none
  *
  * QPN 1 exists once a device, so the destination address has to tell.  Where
  * two devices have the address, it is that of the one on the address's netdev.
+ * RoCEv1 knows no hosts with two links: the address is that of the link.
  *
  * Context: Softirq, RCU read side.
  * Return: the device, or NULL.
  */
-struct sroce_dev *sroce_net_owner(struct net *net, const void *l3, bool v6,
+struct sroce_dev *sroce_net_owner(struct net *net, const void *l3,
+				  enum sroce_l3 kind, struct net_device *in,
 				  u16 *vlan)
 {
+	const enum ib_gid_type type = kind == SROCE_L3_GRH ?
+		IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
 	struct sroce_net *sn = net_generic(net, net_id);
 	struct sroce_dev *dev, *found = NULL;
 	const struct ib_gid_attr *attr;
 	struct net_device *ndev;
 	union ib_gid gid;
 
-	sroce_net_dgid(&gid, l3, v6);
+	sroce_net_dgid(&gid, l3, kind);
 	list_for_each_entry_rcu(dev, &sn->list, net_list) {
 		if (!rcu_access_pointer(dev->gsi))
 			continue;
-		attr = rdma_find_gid_by_port(&dev->ib, &gid,
-					     IB_GID_TYPE_ROCE_UDP_ENCAP, 1,
-					     NULL);
+		attr = rdma_find_gid_by_port(&dev->ib, &gid, type, 1,
+					     kind == SROCE_L3_GRH ? in : NULL);
 		if (IS_ERR(attr))
 			continue;
 		ndev = rdma_read_gid_attr_ndev_rcu(attr);

@@ -29,7 +29,7 @@ struct socket;
  * @dev: the device
  * @stats: where packets sent are counted
  * @av: addresses and traffic class
- * @hdr_bytes: bytes of L3 and UDP header at @hdr; 0 until the path is set
+ * @hdr_bytes: bytes of L3 and, but for RoCEv1, UDP header at @hdr; 0 until the path is set
  * @sport: UDP source port
  * @whole: a train of the peer arrived whole, so it takes trains, and packs
  * @priority: skb->priority
@@ -63,8 +63,9 @@ typedef void (*sroce_net_rx_fn)(struct net *net, struct sk_buff *skb);
 int sroce_net_init(sroce_net_rx_fn rx, void (*purge)(struct net *net));
 void sroce_net_exit(void);
 void sroce_net_count_drop(struct net *net, enum sroce_stat stat);
-void sroce_net_dgid(union ib_gid *gid, const void *l3, bool v6);
-struct sroce_dev *sroce_net_owner(struct net *net, const void *l3, bool v6,
+void sroce_net_dgid(union ib_gid *gid, const void *l3, enum sroce_l3 kind);
+struct sroce_dev *sroce_net_owner(struct net *net, const void *l3,
+				  enum sroce_l3 kind, struct net_device *in,
 				  u16 *vlan);
 u32 sroce_net_mtu(const struct sroce_dev *dev);
 int sroce_net_attach(struct sroce_dev *dev);

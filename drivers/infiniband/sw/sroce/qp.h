@@ -388,10 +388,10 @@ static inline struct sroce_qp *to_sroce_qp(struct ib_qp *ibqp)
  * struct sroce_frame - a received packet after parsing
  * @h: its headers
  * @payload: first byte behind the headers
- * @l3: its IP header
+ * @l3: its IP header or GRH
  * @vlan: to QPN 1: VLAN of the netdev that has its destination address, 0xffff
  *	for none
- * @v6: @l3 is IPv6
+ * @kind: which of them, enum sroce_l3
  * @ce: the network marked it (ECN CE)
  */
 struct sroce_frame {
@@ -399,7 +399,7 @@ struct sroce_frame {
 	const u8 *payload;
 	const void *l3;
 	u16 vlan;
-	bool v6;
+	u8 kind;
 	bool ce;
 };
 

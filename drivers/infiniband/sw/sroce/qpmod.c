@@ -361,6 +361,12 @@ static void enter_state(struct sroce_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
+/* A connection does not go over from RoCEv1 to RoCEv2, or back (CA17-41). */
+static bool changes_version(const struct sroce_qp *qp, const struct sroce_av *av)
+{
+	return (qp->path.av.l3 == SROCE_L3_GRH) != (av->l3 == SROCE_L3_GRH);
+}
+
 static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state cur = sroce_qpmod_state(qp), next = cur;
@@ -382,6 +388,8 @@ static int modify_locked(struct sroce_qp *qp, struct ib_qp_attr *attr, int mask)
 		err = sroce_ah_av_init(&av, &attr->ah_attr);
 		if (err)
 			return err;
+		if (cur != IB_QPS_INIT && changes_version(qp, &av))
+			return -EINVAL;
 	}
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		err = resize_rd_atomic(qp, attr->max_dest_rd_atomic);

@@ -14,6 +14,7 @@
 #include "comp.h"
 #include "engine.h"
 #include "frame.h"
+#include "grh.h"
 #include "mcast.h"
 #include "proto/opcode.h"
 #include "proto/wire.h"
@@ -51,6 +52,26 @@ struct batch {
 	bool responder;
 	u64 now_ns;
 	struct net_device *in;
+};
+
+/**
+ * struct wire - where a frame lies
+ * @net: namespace it arrived in
+ * @l3: IP header or GRH
+ * @bth: BTH
+ * @bytes: BTH to the end of the ICRC
+ * @id: IP ID, IPv4 only
+ * @kind: which of them, enum sroce_l3
+ * @ce: the network marked it; a mark on a train counts once
+ */
+struct wire {
+	struct net *net;
+	const void *l3;
+	const u8 *bth;
+	u32 bytes;
+	u16 id;
+	u8 kind;
+	bool ce;
 };
 
 /* The management QP is no part of the table: its number exists once a device. */
@@ -141,20 +162,48 @@ static void batch_enter(struct batch *b, struct sroce_qp *qp, bool responder)
 }
 
 /* Do the addresses name this connection? */
-static bool addr_ok(const struct sroce_qp *qp, const void *l3, bool v6)
+static bool addr_ok(const struct batch *b, const struct sroce_qp *qp,
+		    const struct wire *w)
 {
 	const struct sroce_av *av = &qp->path.av;
+	const struct ipv6hdr *ip6 = w->l3;
+	const struct iphdr *iph = w->l3;
 
-	if (!qp->path.hdr_bytes || av->l3 != (v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4))
+	if (!qp->path.hdr_bytes || av->l3 != w->kind)
 		return false;
-	if (v6) {
-		const struct ipv6hdr *ip6 = l3;
+	if (w->kind == SROCE_L3_IPV4)
+		return iph->saddr == av->daddr.s6_addr32[3] &&
+		       iph->daddr == av->saddr.s6_addr32[3];
+	return ipv6_addr_equal(&ip6->saddr, &av->daddr) &&
+	       ipv6_addr_equal(&ip6->daddr, &av->saddr) &&
+	       (w->kind == SROCE_L3_IPV6 || av->ifindex == b->in->ifindex);
+}
 
-		return ipv6_addr_equal(&ip6->saddr, &av->daddr) &&
-		       ipv6_addr_equal(&ip6->daddr, &av->saddr);
-	}
-	return ((const struct iphdr *)l3)->saddr == av->daddr.s6_addr32[3] &&
-	       ((const struct iphdr *)l3)->daddr == av->saddr.s6_addr32[3];
+static bool is_mcast(const void *l3, enum sroce_l3 kind)
+{
+	return kind == SROCE_L3_IPV4 ?
+		ipv4_is_multicast(((const struct iphdr *)l3)->daddr) :
+		ipv6_addr_is_multicast(&((const struct ipv6hdr *)l3)->daddr);
+}
+
+/*
+ * A datagram may come from anywhere; the Q_Key guards the QP.  That it goes to an
+ * address of this host IP has seen to; for RoCEv1 nobody has.
+ */
+static bool ud_addr_ok(const struct batch *b, const struct sroce_qp *qp,
+		       const struct wire *w)
+{
+	if (is_mcast(w->l3, w->kind))
+		return false;
+	return w->kind != SROCE_L3_GRH ||
+	       sroce_grh_is_ours(qp->dev, w->l3, b->in);
+}
+
+/* One end of the connection speaks RoCEv1, the other RoCEv2 (CA17-41). */
+static bool is_mixed(const struct sroce_qp *qp, const struct wire *w)
+{
+	return qp->type != SROCE_QPT_UD && qp->path.hdr_bytes &&
+	       (qp->path.av.l3 == SROCE_L3_GRH) != (w->kind == SROCE_L3_GRH);
 }
 
 /* P_Keys match when 15 bits do and one side is a full member (IBA 10.9.1.2). */
@@ -197,17 +246,15 @@ static void rx_cnp(struct batch *b, struct sroce_qp *qp)
 		sroce_stat_inc(qp, RP_CNP_IGNORED);
 }
 
-static bool is_mcast(const void *l3, bool v6)
-{
-	return v6 ? ipv6_addr_is_multicast(&((const struct ipv6hdr *)l3)->daddr) :
-		    ipv4_is_multicast(((const struct iphdr *)l3)->daddr);
-}
-
 static void deliver(struct batch *b, struct sroce_qp *qp,
 		    const struct sroce_frame *f)
 {
 	if (f->h.info->flags & SROCE_OPF_CNP) {
-		rx_cnp(b, qp);
+		/* RoCEv1 has none (IBA A17.9) */
+		if (f->kind == SROCE_L3_GRH)
+			sroce_drop(qp, DROP_OPCODE);
+		else
+			rx_cnp(b, qp);
 		return;
 	}
 	if (f->h.info->type != qp->type) {
@@ -218,7 +265,7 @@ static void deliver(struct batch *b, struct sroce_qp *qp,
 		batch_enter(b, qp, true);
 		/* a mark on a multicast would be answered by the whole group */
 		if (sroce_ud_consume(qp, f) && unlikely(f->ce) &&
-		    !is_mcast(f->l3, f->v6))
+		    !is_mcast(f->l3, f->kind))
 			sroce_ud_marked(qp, f, b->in->ifindex, b->now_ns);
 		return;
 	}
@@ -233,37 +280,18 @@ static void deliver(struct batch *b, struct sroce_qp *qp,
 		sroce_cc_marked(qp, &f->h, b->responder, b->now_ns);
 }
 
-/**
- * struct wire - where a frame lies
- * @net: namespace it arrived in
- * @l3: IP header
- * @bth: BTH
- * @bytes: BTH to the end of the ICRC
- * @id: IP ID, IPv4 only
- * @v6: IPv6
- * @ce: the network marked it; a mark on a train counts once
- */
-struct wire {
-	struct net *net;
-	const void *l3;
-	const u8 *bth;
-	u32 bytes;
-	u16 id;
-	bool v6;
-	bool ce;
-};
-
 /*
  * The QP of a number the table does not have: a management QP, by address.
  * Trains have one destination, so this is not asked for every frame.
  */
-static struct sroce_qp *find_gsi(const struct wire *w, u32 qpn, u16 *vlan)
+static struct sroce_qp *find_gsi(const struct batch *b, const struct wire *w,
+				 u32 qpn, u16 *vlan)
 {
 	struct sroce_dev *dev;
 
 	if (qpn != SROCE_QPN_GSI)
 		return NULL;
-	dev = sroce_net_owner(w->net, w->l3, w->v6, vlan);
+	dev = sroce_net_owner(w->net, w->l3, w->kind, b->in, vlan);
 	return dev ? rcu_dereference(dev->gsi) : NULL;
 }
 
@@ -271,7 +299,7 @@ static void frame_fill(struct sroce_frame *f, const struct wire *w)
 {
 	f->payload = w->bth + f->h.hdr_bytes;
 	f->l3 = w->l3;
-	f->v6 = w->v6;
+	f->kind = w->kind;
 	f->ce = w->ce;
 }
 
@@ -306,7 +334,7 @@ static bool mcast_check(struct fanout *o, struct sroce_qp *qp)
 		sroce_drop(qp, DROP_TYPE);
 		return false;
 	}
-	if (!sroce_frame_icrc_ok(w->l3, w->v6, w->id, w->bth, w->bytes)) {
+	if (!sroce_frame_icrc_ok(w->l3, w->kind, w->id, w->bth, w->bytes)) {
 		sroce_drop(qp, ICRC);
 		return false;
 	}
@@ -343,7 +371,7 @@ static void rx_mcast(struct batch *b, const struct wire *w)
 	struct fanout o = { .b = b, .w = w, .f.vlan = SROCE_NO_VLAN };
 	union ib_gid gid;
 
-	sroce_net_dgid(&gid, w->l3, w->v6);
+	sroce_net_dgid(&gid, w->l3, w->kind);
 	if (!sroce_mcast_each(w->net, &gid, b->in, mcast_one, &o))
 		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
 }
@@ -369,7 +397,7 @@ static void rx_frame(struct batch *b, const struct wire *w)
 			rx_mcast(b, w);
 			return;
 		}
-		qp = find_gsi(w, qpn, &f.vlan);
+		qp = find_gsi(b, w, qpn, &f.vlan);
 	}
 	if (!qp || qp->dev->ns != w->net) {
 		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
@@ -382,13 +410,15 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		count_fault(qp, fault);
 		return;
 	}
-	/* a datagram may come from anywhere; the Q_Key guards the QP */
-	if (unlikely(qp->type == SROCE_QPT_UD ? is_mcast(w->l3, w->v6) :
-					       !addr_ok(qp, w->l3, w->v6))) {
-		sroce_drop(qp, DROP_ADDR);
+	if (unlikely(qp->type == SROCE_QPT_UD ? !ud_addr_ok(b, qp, w) :
+					       !addr_ok(b, qp, w))) {
+		if (is_mixed(qp, w))
+			sroce_drop(qp, DROP_GID_TYPE);
+		else
+			sroce_drop(qp, DROP_ADDR);
 		return;
 	}
-	if (unlikely(!sroce_frame_icrc_ok(w->l3, w->v6, w->id, w->bth,
+	if (unlikely(!sroce_frame_icrc_ok(w->l3, w->kind, w->id, w->bth,
 					  w->bytes))) {
 		sroce_drop(qp, ICRC);
 		return;
@@ -401,10 +431,11 @@ static void rx_frame(struct batch *b, const struct wire *w)
 	deliver(b, qp, &f);
 }
 
-static bool is_ce(const void *l3, bool v6)
+static bool is_ce(const void *l3, enum sroce_l3 kind)
 {
-	return v6 ? INET_ECN_is_ce(ipv6_get_dsfield(l3)) :
-		    INET_ECN_is_ce(((const struct iphdr *)l3)->tos);
+	return kind == SROCE_L3_IPV4 ?
+		INET_ECN_is_ce(((const struct iphdr *)l3)->tos) :
+		INET_ECN_is_ce(ipv6_get_dsfield(l3));
 }
 
 static void wire_init(struct wire *w, struct net *net,
@@ -413,9 +444,11 @@ static void wire_init(struct wire *w, struct net *net,
 	w->net = net;
 	w->l3 = skb_network_header(skb);
 	w->bth = (const u8 *)(udp_hdr(skb) + 1);
-	w->v6 = ((const struct iphdr *)w->l3)->version == 6;
-	w->id = w->v6 ? 0 : ntohs(((const struct iphdr *)w->l3)->id);
-	w->ce = is_ce(w->l3, w->v6);
+	w->kind = ((const struct iphdr *)w->l3)->version == 6 ? SROCE_L3_IPV6 :
+							      SROCE_L3_IPV4;
+	w->id = w->kind == SROCE_L3_IPV4 ?
+		ntohs(((const struct iphdr *)w->l3)->id) : 0;
+	w->ce = is_ce(w->l3, w->kind);
 }
 
 /* One skb of a train, or the only one; its head may claim the train's length. */
@@ -495,6 +528,32 @@ void sroce_rx_skb(struct net *net, struct sk_buff *skb)
 		note_train(&b, skb);
 	skb_walk_frags(skb, m)
 		rx_one(&b, net, m, false);
+	batch_end(&b);
+	rcu_read_unlock();
+}
+
+/**
+ * sroce_rx_grh() - take in a packet of RoCEv1
+ * @skb: the packet, linear, from its GRH to its ICRC; the network header is set;
+ *	stays with the caller
+ *
+ * Nothing marks it: switches look at IP.
+ *
+ * Context: Softirq or bottom halves off.
+ */
+void sroce_rx_grh(struct sk_buff *skb)
+{
+	struct batch b = { .now_ns = ktime_get_ns(), .in = skb->dev };
+	struct wire w = {
+		.net = dev_net(skb->dev),
+		.l3 = skb->data,
+		.bth = skb->data + SROCE_GRH_BYTES,
+		.bytes = skb->len - SROCE_GRH_BYTES,
+		.kind = SROCE_L3_GRH,
+	};
+
+	rcu_read_lock();
+	rx_frame(&b, &w);
 	batch_end(&b);
 	rcu_read_unlock();
 }

@@ -12,6 +12,7 @@ struct sroce_qp;
 int sroce_rx_publish(struct sroce_qp *qp);
 void sroce_rx_unpublish(struct sroce_qp *qp);
 void sroce_rx_skb(struct net *net, struct sk_buff *skb);
+void sroce_rx_grh(struct sk_buff *skb);
 void sroce_rx_exit(void);
 
 #endif /* SROCE_RX_H */

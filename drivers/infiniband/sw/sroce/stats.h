@@ -65,6 +65,7 @@ struct sroce_dev;
 	X(DROP_TYPE,		rx_drop_type)			\
 	X(DROP_STATE,		rx_drop_state)			\
 	X(DROP_ADDR,		rx_drop_addr)			\
+	X(DROP_GID_TYPE,	rx_drop_gid_type)		\
 	X(DROP_PKEY,		rx_drop_pkey)			\
 	X(DROP_QKEY,		rx_drop_qkey)			\
 	X(DROP_GHOST,		rx_drop_ghost_ack)		\

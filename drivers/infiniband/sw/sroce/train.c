@@ -10,6 +10,7 @@
 #include "train.h"
 
 #include "compat.h"
+#include "grh.h"
 #include "net.h"
 #include "trace.h"
 
@@ -131,7 +132,7 @@ static u8 path_tos(const struct sroce_path *path)
 {
 	u8 tos = path->av.traffic_class;
 
-	if (READ_ONCE(path->dev->cc.enable))
+	if (READ_ONCE(path->dev->cc.enable) && path->av.l3 != SROCE_L3_GRH)
 		tos = (tos & ~INET_ECN_MASK) | INET_ECN_ECT_0;
 	return tos;
 }
@@ -204,10 +205,24 @@ bool sroce_train_full(const struct sroce_train *t, u32 bytes)
 	return t->buf && t->frames > 1 && !pack_takes(t, bytes);
 }
 
+/* RoCEv1 has no route, and nobody who would cut a train of it. */
+static int grh_begin(struct sroce_train *t)
+{
+	u32 room = sroce_grh_room(t->path);
+
+	if (!room)
+		return -ENETUNREACH;
+	t->max_frames = 1;
+	t->headroom = ALIGN(room + t->path->hdr_bytes, 16);
+	return 0;
+}
+
 static int train_begin(struct sroce_train *t, u16 id)
 {
 	const struct sroce_path *path = t->path;
 
+	if (unlikely(path->av.l3 == SROCE_L3_GRH))
+		return grh_begin(t);
 	t->dst = sroce_net_route(t->path);
 	if (!t->dst)
 		return -ENETUNREACH;
@@ -244,14 +259,28 @@ static void put_headers(const struct sroce_train *t, u8 *bth, u32 bytes, u16 id)
 	uh->len = htons(sizeof(*uh) + bytes);
 }
 
+static void put_grh(const struct sroce_train *t, u8 *bth, u32 bytes)
+{
+	struct ipv6hdr *grh = (struct ipv6hdr *)(bth - sizeof(*grh));
+
+	memcpy(grh, t->path->hdr, sizeof(*grh));
+	grh->payload_len = htons(bytes);
+	ipv6_change_dsfield(grh, 0, t->tos);
+}
+
 /* Give @skb, whose data begin with a BTH, what the stack looks at. */
 static void dress(const struct sroce_train *t, struct sk_buff *skb, u32 bytes,
 		  u16 id)
 {
-	put_headers(t, skb->data, bytes, id);
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
-	skb_set_transport_header(skb, -(int)sizeof(struct udphdr));
 	skb_set_network_header(skb, -(int)t->path->hdr_bytes);
+	if (unlikely(t->path->av.l3 == SROCE_L3_GRH)) {
+		put_grh(t, skb->data, bytes);
+		skb_reset_transport_header(skb);
+		return;
+	}
+	put_headers(t, skb->data, bytes, id);
+	skb_set_transport_header(skb, -(int)sizeof(struct udphdr));
 }
 
 /*
@@ -462,6 +491,8 @@ static int train_xmit(struct sroce_train *t, bool pack)
 		memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
 		return ip6_local_out(net, sk, skb);
 	}
+	if (unlikely(t->path->av.l3 == SROCE_L3_GRH))
+		return sroce_grh_xmit(t->path, skb);
 	skb->protocol = htons(ETH_P_IP);
 	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
 	return ip_local_out(net, sk, skb);

@@ -210,6 +210,18 @@ bool sroce_ud_run(struct sroce_qp *qp)
 
 /* --- receiving ------------------------------------------------------------- */
 
+static u8 hdr_type(enum sroce_l3 kind)
+{
+	switch (kind) {
+	case SROCE_L3_IPV4:
+		return RDMA_NETWORK_IPV4;
+	case SROCE_L3_IPV6:
+		return RDMA_NETWORK_IPV6;
+	default:
+		return RDMA_NETWORK_ROCE_V1;
+	}
+}
+
 static void complete_rwqe(struct sroce_qp *qp, const struct sroce_frame *f,
 			  u8 status)
 {
@@ -221,7 +233,7 @@ static void complete_rwqe(struct sroce_qp *qp, const struct sroce_frame *f,
 		.byte_len = SROCE_GRH_BYTES + f->h.payload_bytes,
 		.src_qp = f->h.src_qpn,
 		.wc_flags = IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE,
-		.hdr_type = f->v6 ? RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4,
+		.hdr_type = hdr_type(f->kind),
 		.solicited = f->h.solicited,
 		.qp = qp->ibqp,
 	};
@@ -249,7 +261,7 @@ static int store(struct sroce_qp *qp, const struct sroce_frame *f)
 	u8 grh[SROCE_GRH_BYTES];
 	int err;
 
-	sroce_frame_grh(grh, f->l3, f->v6,
+	sroce_frame_grh(grh, f->l3, f->kind,
 			sroce_frame_bytes(f->h.hdr_bytes, n));
 	sroce_sgl_init(&rx->sgl, qp->dev, rx->who, rx->rwqe->sge,
 		       rx->rwqe->num_sge, IB_ACCESS_LOCAL_WRITE);
@@ -345,14 +357,14 @@ void sroce_ud_marked(struct sroce_qp *qp, const struct sroce_frame *f,
 		.sock = qp->path.sock,
 	};
 	struct sroce_av av = {
-		.l3 = f->v6 ? SROCE_L3_IPV6 : SROCE_L3_IPV4,
+		.l3 = f->kind,
 		.ifindex = ifindex,
 	};
 
 	lockdep_assert_held(&qp->rx.lock);
 	if (sroce_qp_is_gsi(qp) || !sroce_cc_mark_due(qp, now_ns))
 		return;
-	if (f->v6) {
+	if (f->kind != SROCE_L3_IPV4) {
 		const struct ipv6hdr *ip6 = f->l3;
 
 		av.daddr = ip6->saddr;

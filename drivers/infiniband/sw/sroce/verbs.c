@@ -170,6 +170,8 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port,
 	imm->pkey_tbl_len = 1;
 	imm->gid_tbl_len = SROCE_GID_TBL_LEN;
 	imm->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	if (to_sroce_dev(ibdev)->rocev1)
+		imm->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;
 	imm->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
 }

@@ -14,6 +14,8 @@
 #include <linux/types.h>
 
 #define SROCE_UDP_PORT		4791	/* RoCEv2 destination port (IANA) */
+#define SROCE_GRH_BYTES		40	/* layout of an IPv6 header (IBA 8.3) */
+#define SROCE_GRH_NEXTHDR	0x1b	/* a BTH follows (IBA 8.3.4) */
 #define SROCE_ICRC_BYTES	4
 #define SROCE_MAX_PMTU		4096	/* bytes */
 #define SROCE_MIN_PMTU		256	/* bytes */
