@@ -7,6 +7,10 @@ interface. Each group states which drop counter it expects to move; counters a
 driver does not have are not asked for. Prints "ok - name" lines.
 
 usage: packets.py INTERFACE TARGET-PROGRAM DEVICE PEER-DEVICE DMAC SRC DST
+	[v1|ignored]
+
+"v1" sends RoCEv1 frames, and TL_ROCE=v1 has the target use such GIDs; "ignored"
+sends them to who has never heard of RoCEv1.
 """
 
 import ipaddress
@@ -101,6 +105,42 @@ class Wire:
         self.sock.send(self.mac_of(dst) + self.smac + kind + packet)
         self.sent += 1
         # a veth queue is short in a machine of one CPU
+        if self.sent % 32 == 0:
+            time.sleep(0.001)
+
+
+class WireV1(Wire):
+    """The same behind a GRH, on Ethernet, without UDP."""
+
+    @staticmethod
+    def gid(address):
+        return address.packed if address.version == 6 else \
+            b"\0" * 10 + b"\xff\xff" + address.packed
+
+    def grh(self, payload_len, src, masked=False, dst=None, version=6,
+            next_header=0x1B):
+        first = version << 28 | (0x0FFFFFFF if masked else 0)
+        return struct.pack("!IHBB", first, payload_len, next_header,
+                           0xFF if masked else 64) + self.gid(src) + \
+            self.gid(dst or self.dst)
+
+    def send(self, bth, src=None, icrc_xor=0, cut=None, sport=0, dst=None,
+             mac=None, more=0, tail=b"", **fields):
+        """@more: what the length in the GRH is wrong by."""
+        src = ipaddress.ip_address(src) if src else self.src
+        dst = ipaddress.ip_address(dst) if dst else self.dst
+        if cut is not None:
+            bth = bth[:cut]
+        size = len(bth) + 4 + more
+        masked = bth[:4] + b"\xff" + bth[5:] if len(bth) > 4 else bth
+        crc = zlib.crc32(b"\xff" * 8 + self.grh(size, src, True, dst, **fields) +
+                         masked) ^ icrc_xor
+        self.frame(self.grh(size, src, False, dst, **fields) + bth +
+                   struct.pack("<I", crc) + tail, mac)
+
+    def frame(self, packet, mac=None):
+        self.sock.send((mac or self.dmac) + self.smac + b"\x89\x15" + packet)
+        self.sent += 1
         if self.sent % 32 == 0:
             time.sleep(0.001)
 
@@ -455,6 +495,95 @@ class Tests:
         self.silent("multicast: no receive request", ["out_of_buffer"],
                     lambda: [self.w.send(good, dst=group) for _ in range(50)])
 
+    # ---- RoCEv1 ----
+
+    def good(self):
+        """What a queue pair would take, if only it got there."""
+        return self.frame(RC_SEND_ONLY, payload=b"v1v1v1v1")
+
+    def grhs(self):
+        good = self.good()
+
+        def lies():
+            for more in (-1000, -21, -20, -17, -16, -8, -4, -1, 1, 2, 3, 4,
+                         8, 400, 60000):
+                if len(good) + 4 + more >= 0:
+                    self.w.send(good, more=more)
+            for tail in (1, 2, 3, 5, 100):
+                # behind its end is what Ethernet padded it with
+                self.w.send(good, icrc_xor=1, tail=b"t" * tail)
+        self.silent("GRH lengths that lie",
+                    ["rx_drop_short", "rx_drop_length", "rx_drop_qpn",
+                     "rx_icrc_encapsulated"], lies)
+
+        def fields():
+            for version in range(16):
+                if version != 6:
+                    self.w.send(good, version=version)
+            for header in (0, 1, 6, 17, 0x1A, 0x1C, 58, 255):
+                self.w.send(good, next_header=header)
+        self.silent("GRH versions and next headers", ["rx_drop_opcode"],
+                    fields)
+
+        def cut():
+            whole = self.w.grh(len(good) + 4, self.w.src) + good + b"\0" * 4
+            for n in range(len(whole)):
+                self.w.frame(whole[:n])
+        self.silent("GRHs truncated at every length",
+                    ["rx_drop_short", "rx_drop_length", "rx_drop_opcode"], cut)
+
+    def destinations(self):
+        good = self.good()
+        qpn, psn = self.t.qp["ud"]
+        datagram = bth(0x64, qpn, psn) + deth(UD_QKEY, 0x99) + b"d" * 32
+        base = int(self.w.dst)
+        group = "ff0e::9:9:9" if self.w.dst.version == 6 else "239.9.9.9"
+
+        def foreign():
+            for i in range(20, 50):
+                address = str(type(self.w.dst)(base + i))
+                self.w.send(good, dst=address)
+                self.w.send(datagram, dst=address)
+        self.silent("foreign destination GIDs", ["rx_drop_addr"], foreign)
+
+        def multicast():
+            for frame in (good, datagram,
+                          bth(0x64, 0xFFFFFF, psn) + deth(UD_QKEY, 1)):
+                self.w.send(frame, dst=group)
+        self.silent("multicast GIDs", ["rx_drop_addr"], multicast)
+
+        def macs():
+            for mac in (b"\xff" * 6, b"\x33\x33\0\0\0\1", b"\2\0\0\0\0\1",
+                        self.w.mac_of(ipaddress.ip_address("239.9.9.9"))):
+                self.w.send(good, mac=mac)
+                self.w.send(datagram, mac=mac)
+        self.silent("MAC addresses that are not the host's", [], macs)
+
+    def mixed_versions(self):
+        other = Wire(sys.argv[1], *sys.argv[5:8])
+
+        def shoot():
+            for _ in range(20):
+                other.send(self.good())
+            self.w.sent += other.sent
+        self.silent("RoCEv2 at queue pairs of RoCEv1", ["rx_drop_gid_type"],
+                    shoot)
+
+    def ignored(self):
+        names = [c for c in os.listdir(
+            "/sys/class/infiniband/%s/ports/1/hw_counters" % self.t.device)
+                 if c.startswith("rx_drop") or c == "rx_icrc_encapsulated"]
+        before = {c: self.t.counter(c) for c in names}
+        for _ in range(100):
+            self.w.send(self.good())
+        time.sleep(0.3)
+        moved = {c: self.t.counter(c) - before[c] for c in names
+                 if self.t.counter(c) != before[c]}
+        answer = self.t.ask("check")
+        self.ok(answer == "good" and not moved and len(names) > 10,
+                "frames of RoCEv1 are nobody's, %d frames" % self.w.sent,
+                "%s %s" % (answer, moved))
+
     def noise(self):
         """Right in everything a header check sees, wild in all the rest."""
         bad = ""
@@ -501,16 +630,19 @@ NOISE_ROUNDS = int(os.environ.get("NOISE_ROUNDS", "20"))
 
 
 def main():
-    iface, program, device, peer, dmac, src, dst = sys.argv[1:]
+    iface, program, device, peer, dmac, src, dst = sys.argv[1:8]
     random.seed(int(os.environ.get("SEED", "1")))
-    wire = Wire(iface, dmac, src, dst)
+    kind = sys.argv[8] if len(sys.argv) > 8 else "v2"
+    wire = (Wire if kind == "v2" else WireV1)(iface, dmac, src, dst)
     target = Target(program, str(wire.dst.version), device, peer)
     t = Tests(wire, target)
-    for group in (t.truncated, t.truncated_ip, t.wrong_icrc,
-                  t.unknown_opcodes, t.other_transports, t.versions,
-                  t.no_such_qp, t.states, t.foreign, t.pkeys, t.ghosts,
-                  t.datagrams, t.unreliable, t.cnps, t.multicast,
-                  t.noise):
+    both = (t.truncated, t.wrong_icrc, t.unknown_opcodes, t.other_transports,
+            t.versions, t.no_such_qp, t.states, t.foreign, t.pkeys, t.ghosts,
+            t.datagrams, t.unreliable, t.cnps)
+    groups = {"v2": (t.truncated_ip, *both, t.multicast, t.noise),
+              "v1": (t.grhs, t.destinations, t.mixed_versions, *both, t.noise),
+              "ignored": (t.ignored,)}
+    for group in groups[kind]:
         group()
     target.ask("quit")
     target.proc.wait(10)

@@ -199,6 +199,22 @@ static bool gid_is_usable(const union ibv_gid *gid, int family)
 	       !(gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80);
 }
 
+/* RoCEv1 GIDs are for those who ask for them: TL_ROCE=v1 */
+static TL_UNUSED bool tl_wants_v1(void)
+{
+	const char *roce = getenv("TL_ROCE");
+
+	return roce && !strcmp(roce, "v1");
+}
+
+static TL_UNUSED bool tl_gid_is_v1(struct tl_dev *d, int index)
+{
+	struct ibv_gid_entry entry;
+
+	return !ibv_query_gid_ex(d->ctx, 1, index, &entry, 0) &&
+	       entry.gid_type == IBV_GID_TYPE_ROCE_V1;
+}
+
 /* @family: 4, 6, or a negative number: minus one minus the GID index */
 static TL_UNUSED void tl_choose_gid(struct tl_dev *d, int family)
 {
@@ -215,7 +231,8 @@ static TL_UNUSED void tl_choose_gid(struct tl_dev *d, int family)
 	for (i = 0; i < d->port.gid_tbl_len && i < 64; i++) {
 		if (ibv_query_gid(d->ctx, 1, i, &d->gid))
 			continue;
-		if (!gid_is_usable(&d->gid, family))
+		if (!gid_is_usable(&d->gid, family) ||
+		    tl_gid_is_v1(d, i) != tl_wants_v1())
 			continue;
 		d->gid_index = i;
 		return;
