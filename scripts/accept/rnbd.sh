@@ -23,10 +23,10 @@ DISK=/dev/rnbd0
 
 insert() {
 	modprobe -q sg_pool
-	insmod $ULP/rtrs/rtrs-core.ko && insmod $ULP/rtrs/rtrs-client.ko &&
-		insmod $ULP/rtrs/rtrs-server.ko &&
-		insmod $ULP/rnbd/rnbd-client.ko &&
-		insmod $ULP/rnbd/rnbd-server.ko
+	insmod "$ULP/rtrs/rtrs-core.ko" && insmod "$ULP/rtrs/rtrs-client.ko" &&
+		insmod "$ULP/rtrs/rtrs-server.ko" &&
+		insmod "$ULP/rnbd/rnbd-client.ko" &&
+		insmod "$ULP/rnbd/rnbd-server.ko"
 }
 
 eject() { rmmod rnbd_client rnbd_server rtrs_client rtrs_server rtrs_core; }
@@ -40,7 +40,7 @@ unmap() {
 	timeout $((30 * SLOW)) sh -c "echo ${1:-normal} >/sys/block/rnbd0/rnbd/unmap_device"
 }
 
-disk_gone() { [ ! -e $DISK ]; }
+disk_gone() { [ ! -e "$DISK" ]; }
 
 POOL=yes
 accept_flat

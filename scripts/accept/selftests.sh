@@ -79,8 +79,8 @@ copy_tests || bail "the package of the kernel's source"
 for script in ${SCRIPTS-$ALL}; do
 	# each takes it for granted, and some take it away
 	modprobe -a tun dummy
-	selftest $script
-	t_klog $script
+	selftest "$script"
+	t_klog "$script"
 done
 rdma system set netns shared
 

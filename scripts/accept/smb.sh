@@ -32,10 +32,10 @@ insert() {
 
 insert_all() {
 	modprobe -q sg_pool
-	insert $ULP/common/cifs_md4.ko
-	[ ! -e $ULP/common/smb_compress.ko ] || insert $ULP/common/smb_compress.ko
-	insert $ULP/smbdirect/smbdirect.ko && insert $ULP/server/ksmbd.ko &&
-		insert $ULP/client/cifs.ko
+	insert "$ULP/common/cifs_md4.ko"
+	[ ! -e "$ULP/common/smb_compress.ko" ] || insert "$ULP/common/smb_compress.ko"
+	insert "$ULP/smbdirect/smbdirect.ko" && insert "$ULP/server/ksmbd.ko" &&
+		insert "$ULP/client/cifs.ko"
 }
 
 make_server() {

@@ -66,7 +66,7 @@ marked() {
 	in_a tc qdisc add dev va root handle 1: prio bands 4 \
 		priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 &&
 		in_a tc qdisc add dev va parent 1:4 netem limit 20000 loss 100% ecn &&
-		in_a tc filter add dev va parent 1: protocol $proto u32 \
+		in_a tc filter add dev va parent 1: protocol "$proto" u32 \
 			match u16 4791 0xffff at $((at + 2)) flowid 1:4
 }
 
