@@ -457,6 +457,119 @@ static void case_dmabuf(struct pair *p)
 	munmap(map, BYTES);
 }
 
+/* ---- prefetch, which librxe has no call for ---- */
+
+static int advise(struct tl_dev *d, struct ibv_pd *pd, uint64_t advice,
+		  struct ibv_sge *sg, int n)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[4];
+	} c = {
+		.hdr = { .length = sizeof(c), .object_id = UVERBS_OBJECT_MR,
+			 .method_id = UVERBS_METHOD_ADVISE_MR,
+			 .num_attrs = 4, .driver_id = RDMA_DRIVER_RXE },
+		.attr = {
+			{ .attr_id = UVERBS_ATTR_ADVISE_MR_PD_HANDLE,
+			  .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = pd->handle },
+			ATTR_IN(UVERBS_ATTR_ADVISE_MR_ADVICE, advice),
+			{ .attr_id = UVERBS_ATTR_ADVISE_MR_FLAGS, .len = 4,
+			  .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = IB_UVERBS_ADVISE_MR_FLAG_FLUSH },
+			{ .attr_id = UVERBS_ATTR_ADVISE_MR_SGE_LIST,
+			  .len = n * sizeof(*sg),
+			  .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = (uintptr_t)sg },
+		},
+	};
+
+	return ioctl(d->ctx->cmd_fd, RDMA_VERBS_IOCTL, &c) ? errno : 0;
+}
+
+/* How many pages of @m are in memory. */
+static int resident(struct area *m)
+{
+	unsigned char there[BIG / 4096];
+	int i, n = 0;
+
+	if (mincore(m->p, BIG, there))
+		tl_die("mincore");
+	for (i = 0; i < BIG / 4096; i++)
+		n += there[i] & 1;
+	return n;
+}
+
+static void case_advise(struct pair *p)
+{
+	enum { FIRST = 3, PAGES = 20 };
+	struct area a = area_new(&p->a, BIG, ODP), b = area_new(&p->b, BIG, ODP);
+	struct ibv_pd *other = ibv_alloc_pd(dev_b.ctx);
+	struct ibv_sge sg[2] = {
+		{ (uintptr_t)b.p + FIRST * 4096, PAGES / 2 * 4096, b.mr->lkey },
+		{ (uintptr_t)b.p + 40 * 4096, PAGES / 2 * 4096, b.mr->lkey },
+	};
+
+	/* a huge page would bring neighbours; kernels without them refuse */
+	madvise(b.p, BIG, MADV_NOHUGEPAGE);
+	forget(&b);
+	EXPECT(!advise(&dev_b, dev_b.pd,
+		       IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, sg, 2) &&
+	       !resident(&b), "no fault: %d pages", resident(&b));
+	EXPECT(!advise(&dev_b, dev_b.pd,
+		       IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, sg, 2),
+	       "to write");
+	EXPECT(resident(&b) == PAGES, "to write: %d pages", resident(&b));
+	forget(&b);
+	EXPECT(!advise(&dev_b, dev_b.pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
+		       sg, 1), "prefetch");
+	EXPECT(resident(&b) == PAGES / 2, "prefetch: %d pages", resident(&b));
+	pattern(a.p, BIG, 5);
+	transfer(p, IBV_WR_RDMA_WRITE, &a, &b, FIRST * 4096, PAGES * 4096, 0);
+	EXPECT(!memcmp(a.p + FIRST * 4096, b.p + FIRST * 4096, PAGES * 4096),
+	       "WRITE");
+
+	EXPECT(advise(&dev_b, dev_b.pd, 99, sg, 1) == EOPNOTSUPP, "no advice");
+	EXPECT(advise(&dev_b, other, 0, sg, 1) == EINVAL, "another domain");
+	sg[1].lkey ^= 0x55;
+	EXPECT(advise(&dev_b, dev_b.pd, 0, sg, 2) == EINVAL, "no such key");
+	sg[0].length = BIG;
+	EXPECT(advise(&dev_b, dev_b.pd, 0, sg, 1) == EINVAL, "beyond its end");
+	sg[0].addr = 0;
+	EXPECT(advise(&dev_b, dev_b.pd, 0, sg, 1) == EINVAL, "before it");
+	ibv_dealloc_pd(other);
+	area_drop(&a, BIG);
+	area_drop(&b, BIG);
+}
+
+/* More memory than the machine has, of which little is used. */
+static void case_odp_huge(struct pair *p)
+{
+	size_t bytes = 16ull << 30, at[] = { 0, bytes / 2 - 5000, bytes - 60000 };
+	uint8_t *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+			  MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct ibv_mr *mr;
+	unsigned int i;
+
+	if (m == MAP_FAILED)
+		tl_die("mmap");
+	mr = ibv_reg_mr(dev_b.pd, m, bytes, ODP);
+	EXPECT(mr, "reg_mr: %s", strerror(errno));
+	for (i = 0; i < ARRAY_SIZE(at) && mr; i++) {
+		pattern(p->a.buf, BUF_SIZE, i);
+		expect_rdma(p, IBV_WR_RDMA_WRITE, (uintptr_t)m + at[i],
+			    mr->rkey, 60000, IBV_WC_SUCCESS);
+		EXPECT(!memcmp(p->a.buf, m + at[i], 60000), "WRITE %u", i);
+	}
+	if (mr) {
+		expect_rdma(p, IBV_WR_RDMA_WRITE, (uintptr_t)m + bytes - 7,
+			    mr->rkey, 8, IBV_WC_REM_ACCESS_ERR);
+		pair_again(p);
+		EXPECT(!ibv_dereg_mr(mr), "dereg");
+	}
+	munmap(m, bytes);
+}
+
 int main(int argc, char **argv)
 {
 	struct pair p;
@@ -476,6 +589,8 @@ int main(int argc, char **argv)
 	CASE("on demand: pages that go", case_odp_churn(&p));
 	CASE("on demand: nothing there", case_odp_nothing_there(&p));
 	CASE("on demand: dereg meanwhile", case_odp_dereg(&p));
+	CASE("on demand: prefetch", case_advise(&p));
+	CASE("on demand: 16 GiB", case_odp_huge(&p));
 	pair_drop(&p);
 	tl_close(&dev_a);
 	tl_close(&dev_b);
