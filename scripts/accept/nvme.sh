@@ -62,8 +62,8 @@ nvme_all() {
 		'[ "$(cat /tmp/srqs)" -gt 0 ]'
 }
 
-# The device goes while the disk is in use
-# The host's device goes first: a host that looks for a peer which has gone, and
+# The devices go while the disk is in use, the host's first, then the target's
+# with its netdev: a host that looks for a peer which has gone, and
 # whose own device is removed meanwhile, waits for ever for its connection
 # manager id, and the removal waits for the host. That is so with any driver.
 nvme_unplug() {
@@ -74,9 +74,9 @@ nvme_unplug() {
 		--rw=randread --bs=16k --ioengine=libaio --iodepth=8 --direct=1 \
 		--time_based --runtime=$((20 * SLOW)) >/dev/null 2>&1 &
 	sleep 2
-	t_case "unplug: netdev removed" $((20 * SLOW)) ip link delete va
 	t_case "unplug: rdma link delete" $((20 * SLOW)) \
-		rdma link delete $DEV_B
+		rdma link delete $DEV_A
+	t_case "unplug: netdev removed" $((20 * SLOW)) ip link delete va
 	nvme disconnect -n t1
 	wait
 	wait_for 30 sh -c '! ls /dev/nvme0n1 2>/dev/null'
