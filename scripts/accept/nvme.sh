@@ -63,9 +63,9 @@ nvme_all() {
 }
 
 # The devices go while the disk is in use, the host's first, then the target's
-# with its netdev: a host that looks for a peer which has gone, and
-# whose own device is removed meanwhile, waits for ever for its connection
-# manager id, and the removal waits for the host. That is so with any driver.
+# with its netdev: a host that looks for a peer which has gone, and whose own
+# device is removed meanwhile, waits for ever for its connection manager id, and
+# the removal waits for the host. That is so with any driver.
 nvme_unplug() {
 	t_case "unplug: connect" $((20 * SLOW)) nvme connect -t rdma -n t1 \
 		-a $V4_B -w $V4_A -s 4420 --ctrl-loss-tmo=5 --reconnect-delay=1
