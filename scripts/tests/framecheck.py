@@ -19,6 +19,9 @@ import struct
 import sys
 import zlib
 
+sys.dont_write_bytecode = True
+from pcapfile import records  # noqa: E402
+
 PORT = 4791
 BTH, ICRC = 12, 4
 HEADERS_MAX = 40    # BTH, RETH or AtomicETH, immediate
@@ -32,19 +35,6 @@ def ok(good, name, why=""):
     failed += not good
     print("%s - %s%s" % ("ok" if good else "not ok", name,
                          "" if good else ": " + str(why)))
-
-
-def records(path):
-    with open(path, "rb") as f:
-        data = f.read()
-    magic, = struct.unpack_from("<I", data)
-    if magic not in (0xa1b2c3d4, 0xa1b23c4d):
-        raise ValueError("not a capture")
-    at = 24
-    while at + 16 <= len(data):
-        have, was = struct.unpack_from("<II", data, at + 8)
-        yield data[at + 16:at + 16 + have], was
-        at += 16 + have
 
 
 def ip_packets(path, seen):

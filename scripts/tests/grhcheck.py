@@ -17,6 +17,9 @@ import subprocess
 import sys
 import zlib
 
+sys.dont_write_bytecode = True
+from pcapfile import records  # noqa: E402
+
 GRH, BTH, ICRC = 40, 12, 4
 failed = 0
 
@@ -26,18 +29,6 @@ def ok(good, name, why=""):
     failed += not good
     print("%s - %s%s" % ("ok" if good else "not ok", name,
                          "" if good else ": " + str(why)))
-
-
-def records(path):
-    with open(path, "rb") as f:
-        data = f.read()
-    if struct.unpack_from("<I", data)[0] not in (0xa1b2c3d4, 0xa1b23c4d):
-        raise ValueError("not a capture")
-    at = 24
-    while at + 16 <= len(data):
-        have, was = struct.unpack_from("<II", data, at + 8)
-        yield data[at + 16:at + 16 + have], was
-        at += 16 + have
 
 
 def faults(packet):

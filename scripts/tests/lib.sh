@@ -344,6 +344,38 @@ counter() {
 		echo 0
 }
 
+# zero, since DEVICE NAME: what the counters named in COUNTERS grew by in between
+declare -A ZERO
+zero() {
+	local d c
+	for d in $DEV_A $DEV_B; do
+		for c in $COUNTERS; do ZERO[$d.$c]=$(counter "$d" "$c"); done
+	done
+}
+since() { echo $(($(counter "$1" "$2") - ${ZERO[$1.$2]})); }
+
+# sniff NAMESPACE NETDEV FILE OPTION...: a capture begins, that unsniff ends
+sniff() {
+	local ns=$1 dev=$2 file=$3 i
+	shift 3
+	# no shell between: the process to be ended is tcpdump
+	ip netns exec "$ns" tcpdump -i "$dev" -s 0 -B 30000 -U -w "$file" "$@" \
+		>/dev/null 2>/tmp/tcpdump.err &
+	SNIFFER=$!
+	for i in $(seq 100); do
+		grep -q listening /tmp/tcpdump.err && break
+		sleep 0.05
+	done
+}
+
+unsniff() {
+	# it gets its packets in blocks, at the latest each second
+	sleep 1.1
+	kill -INT "$SNIFFER"
+	wait "$SNIFFER"
+	note "$(tr '\n' ' ' </tmp/tcpdump.err)"
+}
+
 # verify NAME LIMIT OPTIONS...: a run of sroce_verify over the pair
 verify() {
 	local name=$1 limit=$2

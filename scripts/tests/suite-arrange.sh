@@ -154,24 +154,14 @@ traffic() {
 
 # captured NAME WANTED: traffic, and the judgement on what was captured
 captured() {
-	local name=$1 wanted=$2 i pid p0 t0 p1 t1 tagged=
+	local name=$1 wanted=$2 i p0 t0 p1 t1 tagged=
 	# shellcheck disable=SC2086
-	ip netns exec "${TAP%/*}" tcpdump -i "${TAP#*/}" $WAY -s 0 -B 30000 -U \
-		-w /tmp/cap "udp port 4791 or (vlan and udp port 4791)" \
-		>/dev/null 2>/tmp/tcpdump.err &
-	pid=$!
-	for i in $(seq 100); do
-		grep -q listening /tmp/tcpdump.err && break
-		sleep 0.05
-	done
+	sniff "${TAP%/*}" "${TAP#*/}" /tmp/cap $WAY \
+		"udp port 4791 or (vlan and udp port 4791)"
 	read -r p0 t0 <<<"$(sent $DEV_A)"
 	traffic "$name" 4
 	traffic "$name" 6
-	# tcpdump gets its packets in blocks, at the latest each second
-	sleep 1.1
-	kill -INT $pid
-	wait $pid
-	note "$(tr '\n' ' ' </tmp/tcpdump.err)"
+	unsniff
 	read -r p1 t1 <<<"$(sent $DEV_A)"
 	holds "$name: $((p1 - p0)) frames left in $((t1 - t0)) trains" \
 		[ $((p1 - p0)) -gt $(((t1 - t0) * 3 / 2)) ]

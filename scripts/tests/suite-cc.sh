@@ -45,18 +45,9 @@ between() {
 	fi
 }
 
-# counters of both ends since the last call of zero
+# what zero and since look at
 COUNTERS="np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled
 	rp_cnp_ignored rp_loss_handled retrans_pkts sent_trains"
-declare -A ZERO
-zero() {
-	local d c
-	for d in $DEV_A $DEV_B; do
-		for c in $COUNTERS; do ZERO[$d.$c]=$(counter "$d" "$c"); done
-	done
-}
-since() { echo $(($(counter "$1" "$2") - ${ZERO[$1.$2]})); }
-
 # capture FILE COMMAND...: what passes vb meanwhile
 capture() {
 	local file=$1 pid

@@ -70,30 +70,16 @@ marked() {
 			match u16 4791 0xffff at $((at + 2)) flowid 1:4
 }
 
-declare -A ZERO
 COUNTERS="np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled rp_cnp_ignored"
-zero() {
-	local d c
-	for d in $DEV_A $DEV_B; do
-		for c in $COUNTERS; do ZERO[$d.$c]=$(counter "$d" "$c"); done
-	done
-}
-since() { echo $(($(counter "$1" "$2") - ${ZERO[$1.$2]})); }
-
 # congested FAMILY: datagrams a to b, all marked
 congested() {
-	local fam=$1 dump src=$V4_B dst=$V4_A marks sent
+	local fam=$1 src=$V4_B dst=$V4_A marks sent
 	[ "$fam" = 6 ] && src=$V6_B dst=$V6_A
 	marked "$fam" || { not_ok "IPv$fam: mark datagrams"; return; }
-	ip netns exec "$NS_B" tcpdump -c 20000 -i vb -s 128 --immediate-mode -U \
-		-w /tmp/ud.pcap udp port 4791 2>/dev/null &
-	dump=$!
-	sleep 1
+	sniff "$NS_B" vb /tmp/ud.pcap udp port 4791
 	zero
 	perf "$fam" ib_send_bw -c UD -s 1024 -n 300
-	sleep 0.5
-	kill $dump
-	wait $dump 2>/dev/null
+	unsniff
 	in_a tc qdisc del dev va root
 	marks=$(since $DEV_B np_ecn_marked_roce_packets)
 	sent=$(since $DEV_B np_cnp_sent)

@@ -81,22 +81,12 @@ holds "on: debugfs says so, whatever came after" \
 
 # capture FILE COMMAND...: all of RoCE on the wire while the command runs
 capture() {
-	local file=$1 pid i
+	local file=$1
 	shift
-	ip netns exec "$NS_B" tcpdump -i vb -s 0 -B 20000 -U -w "$file" \
-		"ether proto 0x8915 or udp port 4791 or (vlan and (ether proto 0x8915 or udp port 4791))" \
-		>/dev/null 2>/tmp/tcpdump.err &
-	pid=$!
-	for i in $(seq 100); do
-		grep -q listening /tmp/tcpdump.err && break
-		sleep 0.05
-	done
+	sniff "$NS_B" vb "$file" \
+		"ether proto 0x8915 or udp port 4791 or (vlan and (ether proto 0x8915 or udp port 4791))"
 	"$@"
-	# tcpdump gets its packets in blocks, at the latest each second
-	sleep 1.1
-	kill -INT $pid
-	wait $pid
-	note "$(tr '\n' ' ' </tmp/tcpdump.err)"
+	unsniff
 }
 
 # v1_verify NAME FAMILY NUMBER-A NUMBER-B NET OPTIONS...
