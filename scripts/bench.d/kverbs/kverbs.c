@@ -8,18 +8,20 @@
  * way to see it.
  *
  * Writing "DEVICE DEVICE KEY=VALUE..." to debugfs kverbs/run measures:
- *   op=write|read|send  size=BYTES  mtu=BYTES  qps=N  list=N (WRs per doorbell)
+ *   op=write|read|send|read_inv  size=BYTES  mtu=BYTES  qps=N  list=N (WRs per doorbell)
  *   signal=N (one completion per N WRs)  depth=N  warm=MS  ms=MS
  * Reading it gives "MESSAGES NS BUSY_NS ALL_MESSAGES" of the last run: messages
  * completed in the measured time, that time, and the processor time in it.
  *
  * Memory is registered with REG_MR at both ends, so every access goes by pages,
- * as with a process's memory. The data are compared behind the run. All runs in
- * the writer's context, one at a time; it sleeps for completions. Must not know
- * which driver it measures. Not part of the driver.
+ * as with a process's memory; with read_inv, whose end must take the key away,
+ * anew for each message, one at a time. The data are compared behind the run. All
+ * runs in the writer's context, one at a time; it sleeps for completions. Must not
+ * know which driver it measures. Not part of the driver.
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -321,7 +323,8 @@ static int conn_open(u32 q)
 		err = buf_open(c, i, q * 2 + i) ? : qp_open(c, i);
 	for (i = 0; i < 2 && !err; i++)
 		err = qp_connect(c, i);
-	for (i = 0; i < 2 && !err; i++)
+	/* read_inv registers its buffer each time */
+	for (i = spec.op == IB_WR_RDMA_READ_WITH_INV; i < 2 && !err; i++)
 		err = reg(c, i);
 	if (!err && spec.op == IB_WR_SEND)
 		err = post_recvs(q, 2 * spec.depth);
@@ -357,6 +360,8 @@ static int post_list(u32 q)
 			.wr.num_sge = 1, .remote_addr = c->mr[1]->iova,
 			.rkey = c->mr[1]->rkey,
 		};
+		if (spec.op == IB_WR_RDMA_READ_WITH_INV)
+			wr[i].wr.ex.invalidate_rkey = c->mr[0]->rkey;
 		if (i)
 			wr[i - 1].wr.next = &wr[i].wr;
 		if (++c->unsignaled == spec.signal) {
@@ -374,9 +379,13 @@ static int fill(void)
 	int err = 0;
 	u32 q;
 
-	for (q = 0; q < spec.qps && !err; q++)
-		while (conns[q].out + spec.list <= spec.depth && !err)
-			err = post_list(q);
+	for (q = 0; q < spec.qps && !err; q++) {
+		while (conns[q].out + spec.list <= spec.depth && !err) {
+			if (spec.op == IB_WR_RDMA_READ_WITH_INV)
+				err = reg(&conns[q], 0);
+			err = err ? : post_list(q);
+		}
+	}
 	return err;
 }
 
@@ -423,7 +432,7 @@ static int traffic(u32 ms)
 	return err;
 }
 
-/* Until all is done that gives a completion; the rest of a group stays out. */
+/* Until all that gives a completion is done; a group's rest stays out. */
 static int drain(void)
 {
 	int err = 0;
@@ -437,7 +446,8 @@ static int drain(void)
 
 static int compare(void)
 {
-	const bool fetch = spec.op == IB_WR_RDMA_READ;
+	const bool fetch = spec.op == IB_WR_RDMA_READ ||
+			   spec.op == IB_WR_RDMA_READ_WITH_INV;
 	u32 q, b;
 
 	for (q = 0; q < spec.qps; q++) {
@@ -449,6 +459,22 @@ static int compare(void)
 		}
 	}
 	return 0;
+}
+
+/* The last READ took the key away: what uses it now must fail. */
+static int key_is_dead(void)
+{
+	int err, tries;
+
+	if (spec.op != IB_WR_RDMA_READ_WITH_INV)
+		return 0;
+	spec.op = IB_WR_RDMA_READ;
+	err = post_list(0);
+	for (tries = 0; !err && ib_poll_cq(ends[0].scq, 1, wc) != 1; tries++) {
+		msleep(20);
+		err = tries < 250 ? 0 : -ETIMEDOUT;
+	}
+	return err ? : wc[0].status ? 0 : -EKEYREJECTED;
 }
 
 /* ---- one run ---- */
@@ -477,7 +503,7 @@ static int measure(void)
 	n = done - before;
 	start = ktime_get_ns() - start;
 	busy = busy_ns() - busy;
-	err = drain() ? : compare();
+	err = drain() ? : compare() ? : key_is_dead();
 	if (err)
 		return err;
 	scnprintf(result, sizeof(result), "%llu %llu %llu %llu\n", n, start,
@@ -516,6 +542,8 @@ static int parse_op(const char *name)
 		spec.op = IB_WR_RDMA_READ;
 	else if (!strcmp(name, "send"))
 		spec.op = IB_WR_SEND;
+	else if (!strcmp(name, "read_inv"))
+		spec.op = IB_WR_RDMA_READ_WITH_INV;
 	else
 		return -EINVAL;
 	return 0;
@@ -553,6 +581,8 @@ static int complete_spec(void)
 	    spec.qps > QPS_MAX || !spec.list || spec.list > LIST_MAX ||
 	    spec.ms > 20000 || spec.warm > 20000)
 		return -EINVAL;
+	if (spec.op == IB_WR_RDMA_READ_WITH_INV)
+		spec.depth = 1;
 	if (!spec.depth)
 		spec.depth = clamp(SZ_2M / spec.size / spec.qps, 4U, 128U);
 	spec.depth = max(spec.depth / spec.list, 1U) * spec.list;
