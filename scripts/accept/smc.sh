@@ -9,8 +9,7 @@
 #
 # Sockets whose data the kernel carries over RDMA, and never falls back to TCP
 # for; also while the cable loses frames, and when the device goes under them.
-# (rdma_rxe of this kernel knows no network namespaces: guests-6.12.sh has its
-# case of SMC.)
+# There is no baseline: rdma_rxe of this kernel knows no network namespaces.
 #
 # shellcheck disable=SC2034  # the library uses them
 . "$(dirname "$0")/lib.sh"
