@@ -316,37 +316,49 @@ static void lost_test(struct kunit *test)
 	expect(test, &w, 0, 0, 6);
 	KUNIT_EXPECT_EQ(test, w.retry_left, 2);
 	KUNIT_EXPECT_FALSE(test, w.recovering);
-	/* Nothing is in flight, yet time counts. */
-	KUNIT_EXPECT_EQ(test, sroce_window_deadline(&w), 100 + RTO_NS);
+	KUNIT_EXPECT_EQ(test, sroce_window_deadline(&w), OFF);
 }
 
 /* A stack that refuses every time uses up the retries, and no sooner. */
 static void refused_test(struct kunit *test)
 {
 	struct sroce_window w = start();
-	u64 now = 0, first = 0;
-	unsigned int sent, retries = 0;
 	enum sroce_rewind rw;
+	u64 now, first = 0;
 
-	for (sent = 1; ; sent++) {
+	for (now = 0; now < 100 * RTO_NS; now += RTO_NS / 4) {
 		sroce_window_sent(&w, 1, now);
-		KUNIT_ASSERT_EQ(test, sroce_window_lost(&w, psn(0), now),
-				SROCE_RW_RESEND);
-		now += RTO_NS / 4;
-		rw = sroce_window_timeout(&w, now);
+		rw = sroce_window_refused(&w, psn(0), now);
 		if (rw == SROCE_RW_EXHAUSTED)
 			break;
-		if (rw == SROCE_RW_RESEND) {
-			retries++;
-			first = first ?: now;
-		}
-		KUNIT_ASSERT_LT(test, sent, 1000);
+		KUNIT_ASSERT_EQ(test, rw, SROCE_RW_RESEND);
+		KUNIT_ASSERT_EQ(test, sroce_window_deadline(&w), OFF);
+		if (w.retry_left == 1 && !first)
+			first = now;
 	}
 	KUNIT_EXPECT_EQ(test, first, RTO_NS);
-	KUNIT_EXPECT_EQ(test, retries, 2);
-	/* once, twice and four times the timeout, looked at every quarter */
+	/* once, twice and four times the timeout */
 	KUNIT_EXPECT_EQ(test, now, 7 * RTO_NS);
-	expect(test, &w, 0, 0, 1);
+}
+
+/* What is taken late has its whole time, and ends the count. */
+static void accepted_test(struct kunit *test)
+{
+	struct sroce_window w = start();
+
+	sroce_window_config(&w, 0, 0, RTO_NS);
+	sroce_window_sent(&w, 1, 100);
+	KUNIT_EXPECT_EQ(test, sroce_window_refused(&w, psn(0), 100),
+			SROCE_RW_RESEND);
+	sroce_window_sent(&w, 1, 90 + RTO_NS);
+	sroce_window_accepted(&w);
+	KUNIT_EXPECT_EQ(test, sroce_window_deadline(&w), 90 + 2 * RTO_NS);
+	sroce_window_sent(&w, 1, 150 + RTO_NS);
+	KUNIT_EXPECT_EQ(test, sroce_window_refused(&w, psn(1), 150 + RTO_NS),
+			SROCE_RW_RESEND);
+	expect(test, &w, 0, 1, 2);
+	sroce_window_ack(&w, psn(0), 160 + RTO_NS);
+	KUNIT_EXPECT_EQ(test, w.refused_ns, OFF);
 }
 
 static void read_test(struct kunit *test)
@@ -425,6 +437,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rnr_limits_test),
 	KUNIT_CASE(lost_test),
 	KUNIT_CASE(refused_test),
+	KUNIT_CASE(accepted_test),
 	KUNIT_CASE(read_test),
 	KUNIT_CASE(long_read_test),
 	KUNIT_CASE(limit_test),

@@ -106,6 +106,8 @@ static enum sroce_rewind model_lost(struct model *m, u64 psn)
 	if (psn < m->una || psn >= m->nxt)
 		return SROCE_RW_NONE;
 	m->nxt = psn;
+	if (m->nxt == m->una)
+		m->deadline = OFF;
 	return SROCE_RW_RESEND;
 }
 

@@ -45,7 +45,9 @@ static int gid_ifindex(const struct ib_gid_attr *sgid)
 
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
-	if (!IS_ERR(ndev))
+	/* the GIDs of a VLAN's real netdev may be those of another namespace */
+	if (!IS_ERR(ndev) &&
+	    net_eq(dev_net(ndev), to_sroce_dev(sgid->device)->ns))
 		ifindex = ndev->ifindex;
 	rcu_read_unlock();
 	return ifindex;

@@ -213,7 +213,9 @@ bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns)
 	if (!READ_ONCE(qp->dev->cc.enable) || sroce_qp_is_gsi(qp) ||
 	    !sroce_qpstate_can_responses(qp->tx.state))
 		return false;
-	if (recent(&qp->rx.cc, now_ns) && !recent(&qp->tx.cc, now_ns))
+	/* anybody can say so to a UD QP; one that does not send is not to blame */
+	if ((qp->type == SROCE_QPT_UD || recent(&qp->rx.cc, now_ns)) &&
+	    !recent(&qp->tx.cc, now_ns))
 		return false;
 	qp->tx.cc.told = true;
 	slow_down(qp, &qp->tx.cc, now_ns);
@@ -334,6 +336,7 @@ void sroce_cc_send_cnp(struct sroce_qp *qp, struct sroce_path *path, u32 dqpn,
 	if (sroce_frame_add(&train, &h,
 			    sroce_opcode_info(h.opcode)->hdr_bytes, &src, 0)) {
 		sroce_drop(qp, SEND_ERR);
+		sroce_train_send(&train);	/* its route */
 		return;
 	}
 	sroce_stat_inc(qp, NP_CNP_SENT);

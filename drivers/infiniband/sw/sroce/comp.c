@@ -192,16 +192,6 @@ static struct sroce_swqe *oldest_rd_atomic(struct sroce_qp *qp)
 	return NULL;
 }
 
-static void after_rewind(struct sroce_qp *qp, enum sroce_rewind rw)
-{
-	if (rw == SROCE_RW_RESEND) {
-		sroce_txq_seek(qp);
-	} else if (rw == SROCE_RW_EXHAUSTED) {
-		sroce_stat_inc(qp, RETRY_EXC);
-		sroce_txq_fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
-	}
-}
-
 /* Is @psn, or one behind it, the one whose ACK is timed? */
 static void time_ack(struct sroce_tx *tx, u32 psn, u64 now_ns)
 {
@@ -242,7 +232,7 @@ static void implied_nak(struct sroce_qp *qp, const struct sroce_swqe *w,
 	if (sroce_psn_diff(w->first_psn, win->una) > 0)
 		ack(qp, sroce_psn_add(w->first_psn, -1), now_ns);
 	sroce_stat_inc(qp, IMPLIED_NAK);
-	after_rewind(qp, sroce_window_implied_nak(win, now_ns));
+	sroce_txq_rewound(qp, sroce_window_implied_nak(win, now_ns));
 }
 
 /*
@@ -327,7 +317,7 @@ static void on_nak(struct sroce_qp *qp, const struct sroce_hdr *h, u64 now_ns)
 		sroce_stat_inc(qp, SEQ_ERR);
 		sroce_cc_loss(qp, now_ns);
 		if (!steps_over(qp, sroce_psn_add(h->psn, -1), now_ns))
-			after_rewind(qp, sroce_window_nak(win, h->psn, now_ns));
+			sroce_txq_rewound(qp, sroce_window_nak(win, h->psn, now_ns));
 		return;
 	}
 	/* a READ may be refused in the middle of its answer */

@@ -19,6 +19,7 @@
 #include "proto/wire.h"
 
 #include <linux/etherdevice.h>
+#include <linux/if_arp.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
@@ -39,9 +40,13 @@ static sroce_grh_rx_fn grh_rx __read_mostly;
 /* Netdev of the source GID; its namespace is the device's. */
 static struct net_device *path_ndev(const struct sroce_path *path)
 {
+	struct net_device *ndev;
+
 	if (READ_ONCE(path->dev->down))
 		return NULL;
-	return dev_get_by_index_rcu(path->dev->ns, path->av.ifindex);
+	ndev = dev_get_by_index_rcu(path->dev->ns, path->av.ifindex);
+	/* a bond changes its type with what it enslaves */
+	return ndev && ndev->type == ARPHRD_ETHER ? ndev : NULL;
 }
 
 /**

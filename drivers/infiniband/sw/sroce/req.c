@@ -76,14 +76,16 @@ static bool flush(struct sroce_qp *qp, struct run *run)
 	if (bytes)
 		sroce_cc_sent(qp, &qp->tx.cc, bytes, run->now_ns);
 	if (likely(!sroce_train_send(&run->train))) {
+		if (bytes)
+			sroce_window_accepted(&qp->tx.window);
 		/* where nobody acknowledges, what left is all one hears */
 		if (bytes && qp->type != SROCE_QPT_RC)
 			qp->tx.holds = 0;
 		return true;
 	}
-	if (sroce_window_lost(&qp->tx.window, run->train_psn, run->now_ns) ==
-	    SROCE_RW_RESEND)
-		sroce_txq_seek(qp);
+	sroce_txq_rewound(qp, sroce_window_refused(&qp->tx.window,
+						   run->train_psn,
+						   run->now_ns));
 	hold(qp, run);
 	return false;
 }
@@ -265,6 +267,8 @@ static int add_packet(struct sroce_qp *qp, struct run *run,
 /* What a packet that could not be built means; true when it counts as sent. */
 static bool build_failed(struct sroce_qp *qp, struct run *run, int err)
 {
+	/* it does not leave now, so its ACK is not to be timed from now */
+	qp->tx.rtt_ns = 0;
 	if (err == -EAGAIN &&
 	    sroce_pagein_start_sgl(&qp->tx.page, &qp->tx.sgl, false))
 		return false;
@@ -522,12 +526,9 @@ static void resume(struct sroce_qp *qp, u64 now_ns)
 {
 	struct sroce_window *win = &qp->tx.window;
 
-	if (!sroce_pagein_resume(&qp->tx.page) ||
-	    sroce_window_lost(win, win->una, now_ns) != SROCE_RW_RESEND)
-		return;
-	/* the wait was not the peer's */
-	win->deadline_ns = SROCE_WINDOW_OFF;
-	sroce_txq_seek(qp);
+	if (sroce_pagein_resume(&qp->tx.page) &&
+	    sroce_window_lost(win, win->una, now_ns) == SROCE_RW_RESEND)
+		sroce_txq_seek(qp);
 }
 
 /* The clock struck, or might have: retransmit, give up, or go on. */
@@ -549,12 +550,7 @@ static void check_clock(struct sroce_qp *qp, u64 now_ns)
 		return;
 	sroce_stat_inc(qp, ACK_TIMEOUT);
 	sroce_cc_loss(qp, now_ns);
-	if (rw == SROCE_RW_RESEND) {
-		sroce_txq_seek(qp);
-	} else {
-		sroce_stat_inc(qp, RETRY_EXC);
-		sroce_txq_fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
-	}
+	sroce_txq_rewound(qp, rw);
 }
 
 /**

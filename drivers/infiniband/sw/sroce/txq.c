@@ -100,3 +100,20 @@ void sroce_txq_fail_oldest(struct sroce_qp *qp, u8 status)
 	if (sroce_txq_find(qp, qp->tx.window.una, &idx))
 		sroce_txq_fail(qp, idx, status);
 }
+
+/**
+ * sroce_txq_rewound() - what the window said of a loss
+ * @qp: the QP, tx.lock held
+ * @rw: that
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_txq_rewound(struct sroce_qp *qp, enum sroce_rewind rw)
+{
+	if (rw == SROCE_RW_RESEND) {
+		sroce_txq_seek(qp);
+	} else if (rw == SROCE_RW_EXHAUSTED) {
+		sroce_stat_inc(qp, RETRY_EXC);
+		sroce_txq_fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
+	}
+}

@@ -36,7 +36,7 @@ static bool is_unacked(const struct sroce_window *w, u32 psn)
 /*
  * The timer watches over what is in flight. After a rewind nothing is, and the
  * next sroce_window_sent() starts it, however long the sender is held up. What
- * the local stack refuses is another matter: see sroce_window_lost().
+ * the local stack refuses is another matter: see sroce_window_refused().
  */
 static void restart_timer(struct sroce_window *w, u64 now_ns)
 {
@@ -53,6 +53,7 @@ static void progress(struct sroce_window *w)
 	w->backoff = 0;
 	w->recovering = false;
 	w->rnr_until_ns = SROCE_WINDOW_OFF;
+	w->refused_ns = SROCE_WINDOW_OFF;
 }
 
 /* Everything before @psn is acknowledged; @psn lies in una to max. */
@@ -239,15 +240,12 @@ enum sroce_rewind sroce_window_implied_nak(struct sroce_window *w, u64 now_ns)
 }
 
 /**
- * sroce_window_lost() - the local stack refused a packet
+ * sroce_window_lost() - go back to a PSN, which costs nothing
  * @w: window
- * @psn: PSN of the packet
+ * @psn: the PSN
  * @now_ns: time, ns
  *
- * Costs no retry: the peer has no part in it. The time since it was first sent
- * goes on to count, though, so that a stack that refuses for good uses up the
- * retries like any other silence. The caller paces itself, or it will spin on a
- * full queue.
+ * The peer has no part in it. The caller paces itself.
  *
  * Context: Caller serialises access to @w.
  * Return: SROCE_RW_RESEND, or SROCE_RW_NONE when @psn is not in flight.
@@ -257,9 +255,42 @@ enum sroce_rewind sroce_window_lost(struct sroce_window *w, u32 psn, u64 now_ns)
 	if (sroce_psn_dist(w->una, psn) >= in_flight(w))
 		return SROCE_RW_NONE;
 	w->nxt = psn & SROCE_PSN_MASK;
-	if (w->deadline_ns == SROCE_WINDOW_OFF)
+	if (!in_flight(w))
+		w->deadline_ns = SROCE_WINDOW_OFF;
+	else if (w->deadline_ns == SROCE_WINDOW_OFF)
 		restart_timer(w, now_ns);
 	return SROCE_RW_RESEND;
+}
+
+/**
+ * sroce_window_refused() - the local stack refused a packet
+ * @w: window
+ * @psn: PSN of the packet
+ * @now_ns: time, ns
+ *
+ * Costs no retry by itself, but a stack that has refused everything for as long
+ * as an ACK may take has cost one, or a queue that stays full would never be
+ * given up. What it takes in the end has its whole time: sroce_window_accepted()
+ * ends the count. The caller paces itself, or it will spin on a full queue.
+ *
+ * Context: Caller serialises access to @w.
+ * Return: what to do; SROCE_RW_NONE when @psn is not in flight.
+ */
+enum sroce_rewind sroce_window_refused(struct sroce_window *w, u32 psn,
+				       u64 now_ns)
+{
+	enum sroce_rewind rw = sroce_window_lost(w, psn, now_ns);
+
+	if (rw != SROCE_RW_RESEND || w->rto_ns == SROCE_WINDOW_OFF)
+		return rw;
+	if (w->refused_ns == SROCE_WINDOW_OFF)
+		w->refused_ns = now_ns;
+	if (now_ns - w->refused_ns < w->rto_ns << w->backoff)
+		return rw;
+	w->refused_ns = now_ns;
+	if (w->backoff < BACKOFF_MAX)
+		w->backoff++;
+	return retry(w);
 }
 
 /**

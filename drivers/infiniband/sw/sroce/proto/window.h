@@ -40,6 +40,8 @@
  * @rto_ns: retransmission timeout, ns; SROCE_WINDOW_OFF: none
  * @deadline_ns: when the ACK timeout strikes; SROCE_WINDOW_OFF: not running
  * @rnr_until_ns: nothing is sent before this; SROCE_WINDOW_OFF: no RNR wait
+ * @refused_ns: since when the local stack has refused everything, or since the
+ *	last retry that cost; SROCE_WINDOW_OFF: it has not
  */
 struct sroce_window {
 	u32 una;
@@ -55,6 +57,7 @@ struct sroce_window {
 	u64 rto_ns;
 	u64 deadline_ns;
 	u64 rnr_until_ns;
+	u64 refused_ns;
 };
 
 /**
@@ -123,6 +126,17 @@ static inline bool sroce_window_resending(const struct sroce_window *w)
 	return w->nxt != w->max;
 }
 
+/**
+ * sroce_window_accepted() - the local stack took a packet
+ * @w: window
+ *
+ * Context: Caller serialises access to @w.
+ */
+static inline void sroce_window_accepted(struct sroce_window *w)
+{
+	w->refused_ns = SROCE_WINDOW_OFF;
+}
+
 void sroce_window_init(struct sroce_window *w, u32 psn, u32 limit);
 void sroce_window_config(struct sroce_window *w, u8 retry_cnt, u8 rnr_retry,
 			 u64 rto_ns);
@@ -132,6 +146,8 @@ enum sroce_ack sroce_window_ack(struct sroce_window *w, u32 psn, u64 now_ns);
 enum sroce_rewind sroce_window_nak(struct sroce_window *w, u32 psn, u64 now_ns);
 enum sroce_rewind sroce_window_implied_nak(struct sroce_window *w, u64 now_ns);
 enum sroce_rewind sroce_window_lost(struct sroce_window *w, u32 psn, u64 now_ns);
+enum sroce_rewind sroce_window_refused(struct sroce_window *w, u32 psn,
+				       u64 now_ns);
 enum sroce_rewind sroce_window_rnr(struct sroce_window *w, u32 psn, u64 wait_ns,
 				   u64 now_ns);
 enum sroce_rewind sroce_window_rnr_expired(struct sroce_window *w, u64 now_ns);
