@@ -293,15 +293,17 @@ static bool below_cap(struct sroce_cc_dev *ccd, u64 now_ns)
 /**
  * sroce_cc_mark_due() - a packet came with a congestion mark: answer it?
  * @qp: the QP
+ * @may: there is somebody to answer; else the packet is only counted
  * @now_ns: time of arrival
  *
  * Context: Softirq.
  * Return: true when sroce_cc_send_cnp() is to be called.
  */
-bool sroce_cc_mark_due(struct sroce_qp *qp, u64 now_ns)
+bool sroce_cc_mark_due(struct sroce_qp *qp, bool may, u64 now_ns)
 {
 	sroce_stat_inc(qp, NP_ECN_MARKED);
-	return READ_ONCE(qp->dev->cc.enable) && cnp_due(qp, now_ns) &&
+	/* what is not answered uses up no interval, and nothing of the cap */
+	return READ_ONCE(qp->dev->cc.enable) && may && cnp_due(qp, now_ns) &&
 	       below_cap(&qp->dev->cc, now_ns);
 }
 
@@ -362,6 +364,6 @@ void sroce_cc_marked(struct sroce_qp *qp, const struct sroce_hdr *h,
 	bool connected = responder ? sroce_qpstate_can_requests(qp->rx.state) :
 				     sroce_qpstate_can_responses(qp->tx.state);
 
-	if (sroce_cc_mark_due(qp, now_ns) && connected)
+	if (sroce_cc_mark_due(qp, connected, now_ns))
 		sroce_cc_send_cnp(qp, &qp->path, qp->dqpn, h->pkey);
 }

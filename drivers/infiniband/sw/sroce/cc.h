@@ -27,7 +27,7 @@ bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns);
 bool sroce_cc_cnp_rx(struct sroce_qp *qp, u64 now_ns);
 void sroce_cc_loss(struct sroce_qp *qp, u64 now_ns);
 bool sroce_cc_reads_sent(const struct sroce_qp *qp, u64 now_ns);
-bool sroce_cc_mark_due(struct sroce_qp *qp, u64 now_ns);
+bool sroce_cc_mark_due(struct sroce_qp *qp, bool may, u64 now_ns);
 void sroce_cc_send_cnp(struct sroce_qp *qp, struct sroce_path *path, u32 dqpn,
 		       u16 pkey);
 void sroce_cc_marked(struct sroce_qp *qp, const struct sroce_hdr *h,

@@ -362,7 +362,7 @@ void sroce_ud_marked(struct sroce_qp *qp, const struct sroce_frame *f,
 	};
 
 	lockdep_assert_held(&qp->rx.lock);
-	if (sroce_qp_is_gsi(qp) || !sroce_cc_mark_due(qp, now_ns))
+	if (sroce_qp_is_gsi(qp) || !sroce_cc_mark_due(qp, true, now_ns))
 		return;
 	if (f->kind != SROCE_L3_IPV4) {
 		const struct ipv6hdr *ip6 = f->l3;
