@@ -371,7 +371,8 @@ sniff() {
 unsniff() {
 	# it gets its packets in blocks, at the latest each second
 	sleep 1.1
-	kill -INT "$SNIFFER"
+	# it may have ended by itself, at -c
+	kill -INT "$SNIFFER" 2>/dev/null
 	wait "$SNIFFER"
 	note "$(tr '\n' ' ' </tmp/tcpdump.err)"
 }

@@ -50,17 +50,11 @@ COUNTERS="np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled
 	rp_cnp_ignored rp_loss_handled retrans_pkts sent_trains"
 # capture FILE COMMAND...: what passes vb meanwhile
 capture() {
-	local file=$1 pid
+	local file=$1
 	shift
-	# not by in_b: the process to be ended is tcpdump, not a shell around it
-	ip netns exec "$NS_B" tcpdump -c 20000 -i vb -s 128 --immediate-mode -U \
-		-w "$file" udp port 4791 2>/dev/null &
-	pid=$!
-	sleep 1
+	sniff "$NS_B" vb "$file" -c 20000 -s 128 udp port 4791
 	"$@"
-	sleep 0.5
-	kill "$pid"
-	wait "$pid" 2>/dev/null
+	unsniff
 }
 
 # ---- knobs
@@ -291,15 +285,10 @@ if vlan "$NS_A" va 10.78.0.1 && vlan "$NS_B" vb 10.78.0.2; then
 		sleep 0.1
 	done
 	mark_at_a loss 100% ecn
-	in_b tcpdump -c 20000 -i vb -s 128 -w /tmp/vlan.pcap -U 'vlan 7 and udp port 4791' \
-		2>/dev/null &
-	dump=$!
-	sleep 1
+	sniff "$NS_B" vb /tmp/vlan.pcap -c 20000 -s 128 'vlan 7 and udp port 4791'
 	t_case "data over a VLAN, SL 3" 60 "$TEST_BIN/sroce_flow" -t 300 -i 100 \
 		"a=$DEV_A,b=$DEV_B,sl=3,agid=$a,bgid=$b"
-	sleep 0.5
-	kill $dump
-	wait $dump 2>/dev/null
+	unsniff
 	in_a tc qdisc del dev va root
 	tshark -r /tmp/vlan.pcap -T fields -e ip.src -e infiniband.bth.opcode \
 		-e vlan.priority 2>/dev/null | sort | uniq -c >/tmp/vlan.txt

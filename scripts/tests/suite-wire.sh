@@ -21,20 +21,11 @@ done
 
 # captured FILE VERIFY-OPTIONS...
 captured() {
-	local file=$1 i pid
+	local file=$1
 	shift
-	ip netns exec "$NS_B" tcpdump -i vb -s 0 -B 20000 -U -w "$file" \
-		udp port 4791 >/dev/null 2>/tmp/tcpdump.err &
-	pid=$!
-	for i in $(seq 100); do
-		grep -q listening /tmp/tcpdump.err && break
-		sleep 0.05
-	done
+	sniff "$NS_B" vb "$file" udp port 4791
 	verify "$file" 60 "$@"
-	sleep 0.5
-	kill -INT $pid
-	wait $pid
-	note "$(tr '\n' ' ' </tmp/tcpdump.err)"
+	unsniff
 }
 
 captured /tmp/v4.pcap -n 300 -t 10 -M 6000 -m 1024 -r 5
