@@ -123,7 +123,10 @@ rdma resource show qp link $DEV_A/1 | sed 's/^/# /'
 bad=0
 for i in $(seq 10); do
 	rdma statistic qp bind link $DEV_A/1 lqpn "$lqpn" || bad=1
-	sleep 0.2
+	for _ in $(seq 50); do
+		sleep 0.2
+		[ "$(qp_stat $DEV_A rcvd_pkts)" -gt 0 ] && break
+	done
 	[ "$(qp_stat $DEV_A rcvd_pkts)" -gt 0 ] || bad=1
 	cntn=$(qp_stat $DEV_A cntn)
 	rdma statistic qp unbind link $DEV_A/1 cntn "$cntn" lqpn "$lqpn" ||

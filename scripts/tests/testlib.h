@@ -423,20 +423,23 @@ static TL_UNUSED enum ibv_qp_state tl_qp_state(struct ibv_qp *qp)
 	return attr.qp_state;
 }
 
-/* One completion within @ms milliseconds: 1, or 0 when none came. */
+/*
+ * One completion within @ms milliseconds: 1, or 0 when none came. It is looked for
+ * once more when the time is over: the machine may have stood still.
+ */
 static TL_UNUSED int tl_poll_wait(struct ibv_cq *cq, struct ibv_wc *wc,
 				  unsigned int ms)
 {
 	uint64_t end = tl_now_ns() + ms * 1000000ull;
 	unsigned int spins = 0;
+	bool late;
 	int n;
 
 	for (;;) {
+		late = tl_now_ns() > end;
 		n = ibv_poll_cq(cq, 1, wc);
-		if (n)
+		if (n || late)
 			return n;
-		if (tl_now_ns() > end)
-			return 0;
 		if (++spins < 200)
 			sched_yield();
 		else
