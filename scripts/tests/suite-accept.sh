@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml 7.3
-# timeout: 600
+# timeout: 1200
 # needs: sroce tests source
 #
 # The fast part of make accept: rdma-core's tests on a distribution kernel,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml
-# timeout: 300
+# timeout: 600
 # needs: sroce tests
 #
 # Trains through every arrangement of netdevs: veth, bridge, VLAN, macvlan, lo,

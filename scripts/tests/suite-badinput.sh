@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 90
+# timeout: 180
 # needs: sroce rxe
 #
 # "rdma link add" with arguments that cannot work: the errno a user would

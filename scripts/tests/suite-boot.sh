@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml
-# timeout: 120
+# timeout: 240
 # needs: sroce
 #
 # What brings a device back after a boot: the module's alias, the udev rule that

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 300
+# timeout: 600
 # needs: sroce tests
 #
 # What changes under a device while it is used: link, MTU, addresses; and RDMA

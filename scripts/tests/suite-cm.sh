@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 300
+# timeout: 600
 # needs: sroce tests
 #
 # The connection manager: programs of librdmacm and perftest -R, over IPv4 and

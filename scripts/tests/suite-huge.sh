@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: 7.3
-# timeout: 420
+# timeout: 840
 # needs: sroce tests
 #
 # The longest messages there are. Not on User-Mode Linux: there every page of a

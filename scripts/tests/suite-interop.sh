@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug 7.3 6.12
-# timeout: 420
+# timeout: 840
 # again: trains=0@uml
 # needs: sroce rxe tests
 #

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 300
+# timeout: 600
 # needs: sroce tests
 #
 # Every switch of a device in its other position, and the netdev's segmentation

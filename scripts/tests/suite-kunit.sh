@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 240
+# timeout: 480
 # needs: kunit
 #
 # The unit tests of the pure protocol core: loads the module and turns what

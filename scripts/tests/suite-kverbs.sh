@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 180
+# timeout: 360
 # needs: sroce
 #
 # Kernel users' verbs on the debug kernel: fast registration, all kinds of

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml uml-debug
-# timeout: 600
+# timeout: 1200
 # needs: sroce rxe tests
 #
 # Loading, link add and del, unload in any order, 200 rounds, with and without

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 300
+# timeout: 600
 # needs: sroce tests
 #
 # Multicast: members on both hosts, joining and leaving as the network sees it,

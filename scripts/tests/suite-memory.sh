@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug 7.3
-# timeout: 420
+# timeout: 840
 # needs: sroce tests
 #
 # Memory: windows and what ends them; ATOMIC WRITE and FLUSH; memory on demand,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml 7.3
-# timeout: 400
+# timeout: 800
 # needs: sroce tests
 #
 # Every kind of netdev people use: data-checked traffic and rdma_cm over each,

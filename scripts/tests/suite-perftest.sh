@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml
-# timeout: 300
+# timeout: 600
 # needs: sroce tests
 #
 # The RC part of the perftest family. The figures are not looked at here: its

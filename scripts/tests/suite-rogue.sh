@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug 7.3
-# timeout: 420
+# timeout: 840
 # needs: sroce tests
 #
 # A user that scribbles over its rings, beside one whose data is checked.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml 7.3
-# timeout: 240
+# timeout: 480
 # mem: 3G
 # needs: sroce tests
 #

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 240
+# timeout: 480
 # needs: sroce tests
 #
 # What an administrator sees: counters by the names tools look for, counters of

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 240
+# timeout: 480
 # needs: sroce tests
 #
 # Completion queues; shared receive queues: their rules, with and without loss, and

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: 7.3 6.12 6.12-cloud
-# timeout: 240
+# timeout: 480
 # needs: sroce tests
 #
 # The module on a kernel as the distribution ships it: load, one data-checked

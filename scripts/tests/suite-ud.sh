@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml-debug
-# timeout: 420
+# timeout: 840
 # needs: sroce tests
 #
 # Unreliable queue pairs, UD and UC: verbs programs of rdma-core and the UD part of the

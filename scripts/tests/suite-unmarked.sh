@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml
 # time-travel: yes
-# timeout: 300
+# timeout: 600
 # needs: sroce tests
 #
 # Congestion control where nothing is marked: on and off send the same bytes at

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml uml-debug
-# timeout: 500
+# timeout: 1000
 # needs: sroce tests
 #
 # RoCEv1: nothing of it without the switch; with it checked traffic of every

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # machine: uml
-# timeout: 180
+# timeout: 360
 # needs: sroce tests
 #
 # Independent eyes on the wire: a capture with every RC opcode, judged by
