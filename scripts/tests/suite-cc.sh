@@ -181,9 +181,9 @@ in_a tc qdisc del dev va root
 
 # ---- a peer that answers no marks: losses may stand in
 
-loses() { flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,mtu=4096,stop=700,rough=1"; }
+loses() { flow -t 20000 -i 100 "a=$DEV_A,b=$DEV_B,mtu=4096,stop=1500,rough=1"; }
 cc $DEV_B enable 0
-mark_at_a loss 2%
+mark_at_a loss 10%
 zero
 loses
 between 1 "$(since $DEV_A retrans_pkts)" 1000000 "losses: packets repeated"

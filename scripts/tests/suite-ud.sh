@@ -92,7 +92,7 @@ congested() {
 	holds "IPv$fam: marked datagrams are answered" \
 		[ "$sent" -ge 1 -a "$sent" -le "$marks" ]
 	holds "IPv$fam: the sender heeds every CNP that comes in time" \
-		[ $((heeded + late)) -eq "$sent" -a "$late" -le $((sent / 10)) ]
+		[ $((heeded + late)) -eq "$sent" -a "$late" -le $((sent / 2)) ]
 	t_tap "IPv$fam" 60 python3 "$HERE/cc_packets.py" cnp /tmp/ud.pcap "$src" "$dst"
 	t_tap "IPv$fam" 60 python3 "$HERE/cc_packets.py" ud /tmp/ud.pcap "$src" "$dst"
 }
