@@ -16,6 +16,7 @@ done
 load_module sroce || bail "load the module"
 HERE=$(dirname "$0")
 NS_A=a NS_B=b
+GID_TYPES=/sys/class/infiniband/$DEV_A/ports/1/gid_attrs/types
 
 # in_both COMMAND: with X in its words replaced by the end's letter
 in_both() {
@@ -207,43 +208,47 @@ devices() {
 	wait_gids $DEV_A $DEV_B
 }
 
-# kind NAME
+# kind NAME: with V1 set over RoCEv1, whose GIDs are found first then
 kind() {
-	local rc
+	local rc what=$1${V1:+, RoCEv1}
 	DEV='' RDMA_ON='' NO_V6='' NO_LL=''
-	begin || { not_ok "$1: namespaces"; return; }
+	begin || { not_ok "$what: namespaces"; return; }
 	"net_$1"
 	rc=$?
 	if [ $rc = 77 ]; then
-		skip "$1" "no module here"
+		skip "$what" "no module here"
 		finish
 		return
 	elif [ $rc -ne 0 ]; then
-		not_ok "$1: set up"
+		not_ok "$what: set up"
 		finish
 		return
 	fi
+	# its link-local address is not made of its MAC address, as RoCEv1 wants it
+	[ "$1${V1:-}" = ipvlan1 ] && NO_LL=1
 	addresses "$DEV"
-	answers || note "$1: no answer to ping"
+	answers || note "$what: no answer to ping"
 	RDMA_ON=${RDMA_ON:-$DEV}
 	if devices; then
-		ok "$1: link add, GIDs of the netdev's addresses"
+		ok "$what: link add, GIDs of the netdev's addresses"
 		in_both rdma link add twiceX type sroce netdev "$RDMA_ON" \
 			2>&1 | grep -q "File exists"
-		verdict $? "$1: a second device on it: File exists"
-		traffic "$1: IPv4" 4
-		[ -n "$NO_V6" ] || traffic "$1: IPv6" 6
-		[ -n "$NO_LL" ] || traffic "$1: GID index 0, link-local" -1
-		holds "$1: IPv4 has the same index on both ends: $(gid_index $DEV_A 4)" [ "$(gid_index $DEV_A 4)" = "$(gid_index $DEV_B 4)" ]
-		cm "$1: rping"
+		verdict $? "$what: a second device on it: File exists"
+		[ -z "$V1" ] || holds "$what: GIDs of that type" grep -q v1 \
+			"$GID_TYPES/$(gid_index $DEV_A 4)"
+		traffic "$what: IPv4" 4
+		[ -n "$NO_V6" ] || traffic "$what: IPv6" 6
+		[ -n "$NO_LL" ] || traffic "$what: GID index 0, link-local" -1
+		holds "$what: IPv4 has the same index on both ends: $(gid_index $DEV_A 4)" [ "$(gid_index $DEV_A 4)" = "$(gid_index $DEV_B 4)" ]
+		cm "$what: rping"
 	else
-		not_ok "$1: link add, GIDs of the netdev's addresses"
+		not_ok "$what: link add, GIDs of the netdev's addresses"
 		for f in "/sys/class/infiniband/$DEV_A/ports/1/gids/"[0-5]; do
 			note "$(cat "$f")"
 		done
 	fi
 	finish
-	t_klog "$1"
+	t_klog "$what"
 }
 
 # alone NAME NETDEV ADDRESS: a netdev that reaches its own host only
@@ -305,6 +310,11 @@ uml*)
 		alone dummy du0 $V4_A
 		alone lo lo $V4_A
 		two_devices
+		echo 1 >/sys/module/sroce/parameters/rocev1
+		for k in bridge bond_backup bond_8023ad vlan_below vlan_above \
+			macvlan ipvlan vxlan tap no_ipv6; do
+			V1=1 kind "$k"
+		done
 	fi
 	;;
 *)
