@@ -14,6 +14,7 @@
 #include "proto/icrc.c"
 #include "proto/opcode.c"
 #include "proto/qpstate.c"
+#include "proto/rehash.c"
 #include "proto/rtt.c"
 #include "proto/window.c"
 

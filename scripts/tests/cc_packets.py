@@ -9,6 +9,10 @@ usage: cc_packets.py cnp PCAP SRC DST     the CNPs of a capture, byte by byte
        cc_packets.py same PCAP PCAP       captures of the same traffic (IPv4), with
                                           and without congestion control: only
                                           the ECN bits differ
+       cc_packets.py ports SRC DST PCAP HOW...
+                                          source ports of each queue pair's data
+                                          from SRC, and of the answers to it:
+                                          HOW is "move" or "stay"; several pairs
        cc_packets.py paths TEXT           UDP source ports of queue pairs, from
                                           "rdma -dd resource show qp"
 Prints "ok - name" lines.
@@ -205,6 +209,38 @@ def check_paths(path):
             paths, value, limit, bins))
 
 
+def psn_step(a, b):
+    """From PSN a to b; negative when b is the earlier one."""
+    return ((b - a + (1 << 23)) & 0xFFFFFF) - (1 << 23)
+
+
+def check_ports(path, src, dst, how):
+    """As they arrived: by source address and destination QP."""
+    from scapy.all import UDP
+    about = re.sub(r".*/|\.pcap", "", path)
+    ports, last, back, changes = {}, {}, 0, 0
+    for packet, ip, raw in roce_packets(path):
+        if raw[0] == CNP or raw[0] >> 5 == 3:
+            continue
+        key = ip.src, bytes(raw[5:8])
+        psn, port = int.from_bytes(raw[9:12], "big"), packet[UDP].sport
+        ports.setdefault(key, set()).add(port)
+        if key in last:
+            back += psn_step(last[key][0], psn) < 0
+            changes += last[key][1] != port
+        last[key] = psn, port
+    for name, host in (("requests", src), ("answers", dst)):
+        sets = [v for k, v in ports.items() if k[0] == host]
+        counts = sorted(len(x) for x in sets)
+        good = counts and (counts[0] > 1 if how == "move" else
+                           counts[-1] == 1)
+        say(good and all(0xC000 <= p <= 0xFFFF for x in sets for p in x),
+            "%s: %s %s: source ports of each of %d QPs, all from 0xC000: %s" % (
+                about, name, how, len(sets), counts))
+    say(not back, "%s: no PSN came behind a later one (%d changes of port)" % (
+        about, changes))
+
+
 def main():
     what = sys.argv[1]
     if what == "cnp":
@@ -213,6 +249,9 @@ def main():
         check_ud(*sys.argv[2:5])
     elif what == "same":
         check_same(*sys.argv[2:4])
+    elif what == "ports":
+        for path, how in zip(sys.argv[4::2], sys.argv[5::2]):
+            check_ports(path, *sys.argv[2:4], how)
     elif what == "tos":
         check_tos(sys.argv[2], int(sys.argv[3], 0))
     else:

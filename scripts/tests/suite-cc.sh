@@ -47,7 +47,8 @@ between() {
 
 # what zero and since look at
 COUNTERS="np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled
-	rp_cnp_ignored rp_loss_handled retrans_pkts sent_trains"
+	rp_cnp_ignored rp_loss_handled retrans_pkts sent_trains rp_rehash
+	packet_seq_err out_of_sequence duplicate_request local_ack_timeout_err"
 # capture FILE COMMAND...: what passes vb meanwhile
 capture() {
 	local file=$1
@@ -66,7 +67,8 @@ knobs() {
 	for name in rp_ai_rate:0 rp_ai_rate:400001 rp_gd:16 rp_threshold:0 \
 		rp_dce_tcp_g:1024 np_cnp_dscp:64 np_cnp_prio:8 \
 		line_rate:999 rp_time_reset:131072 rp_min_dec_fac:101 \
-		rp_hai_rate:x; do
+		rp_hai_rate:x rp_rehash_rounds:1000001 \
+		rp_rehash_drain_us:100001; do
 		bad=${name#*:} name=${name%:*}
 		if cc $DEV_A "$name" "$bad"; then
 			echo "$name took $bad"
@@ -178,6 +180,76 @@ between 1 "$(since $DEV_B np_ecn_marked_roce_packets)" 1000000 "off: marks seen"
 between 0 "$(since $DEV_B np_cnp_sent)" 0 "off: CNPs sent"
 both enable 1
 in_a tc qdisc del dev va root
+
+# ---- another source port, and with it another path
+
+# ports NAME FLOW-WORDS: a capture of two flows
+ports() {
+	zero
+	capture "/tmp/$1.pcap" flow -t 20000 -i 100 \
+		"a=$DEV_A,b=$DEV_B,n=2,timeout=18,stop=500$2"
+	between 0 "$(since $DEV_A retrans_pkts)" 0 "$1: packets repeated"
+	between 0 "$(since $DEV_B out_of_sequence)" 0 "$1: packets out of sequence"
+}
+ports unmarked ""
+between 0 "$(since $DEV_A rp_rehash)" 0 "unmarked: changes of port"
+mark_at_a loss 100% ecn
+ports marked ""
+between 2 "$(since $DEV_A rp_rehash)" 4000 "marked: changes of port"
+ports label ",label=77"
+both rp_rehash_drain_us 0
+ports single ",depth=1,size=4096"
+both rp_rehash_drain_us 1000
+both rp_rehash_rounds 0
+ports never ""
+both rp_rehash_rounds 4
+both enable 0
+ports off ",tc=2"
+both enable 1
+t_tap "source ports" 90 python3 "$HERE/cc_packets.py" ports $V4_A $V4_B \
+	/tmp/unmarked.pcap stay /tmp/marked.pcap move /tmp/label.pcap stay \
+	/tmp/single.pcap move /tmp/never.pcap stay /tmp/off.pcap stay
+
+# every byte arrives, whatever the port; long messages, one-sided and not
+zero
+t_case "data of changing ports" 60 "$TEST_BIN/sroce_verify" -L 50 -q 2 -n 200 \
+	-t 10 -T 18 -M 200000 -m 4096 $DEV_A $DEV_B
+between 2 "$(since $DEV_A rp_rehash)" 20000 "data of changing ports: changes"
+between 0 "$(since $DEV_A retrans_pkts)" 0 "data of changing ports: repeated"
+between 0 "$(since $DEV_B out_of_sequence)" 0 "data of changing ports: out of sequence"
+in_a tc qdisc del dev va root
+
+# source port of the one connected queue pair of a
+requests_port() {
+	rdma -dd resource show qp link $DEV_A | grep -o 'udp_sport [0-9]*' |
+		awk '$2 && !n++ { print $2 }'
+}
+
+# a path that dies: what comes from the port of a queue pair is lost
+zero
+flow -t 20000 -i 100 -o /tmp/dead.json \
+	"a=$DEV_A,b=$DEV_B,timeout=14,gap=1000,stop=3000" &
+flow_pid=$!
+port=
+for _ in $(seq 50); do
+	port=$(requests_port)
+	[ "${port:-0}" -gt 0 ] && break
+	sleep 0.1
+done
+if in_b tc qdisc add dev vb clsact && in_b tc filter add dev vb ingress protocol ip \
+	flower ip_proto udp src_port "$port" action drop; then
+	sleep 1
+	now=$(requests_port)
+	note "port $port is dead, now $now"
+	wait $flow_pid
+	verdict $? "a dead path: no request fails"
+	between 2 "$(since $DEV_A local_ack_timeout_err)" 30 "a dead path: ACK timeouts"
+	between 1 "$(since $DEV_A rp_rehash)" 30 "a dead path: changes of port"
+	in_b tc qdisc del dev vb clsact
+else
+	wait $flow_pid
+	skip "a dead path" "no tc flower here"
+fi
 
 # ---- a peer that answers no marks: losses may stand in
 

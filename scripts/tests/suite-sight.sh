@@ -24,7 +24,7 @@ out_of_sequence rnr_nak_retry_err packet_seq_err implied_nak_seq_err
 local_ack_timeout_err resp_local_length_error resp_cqe_error req_cqe_error
 req_remote_invalid_request req_remote_access_errors resp_remote_access_errors
 resp_cqe_flush_error req_cqe_flush_error rx_icrc_encapsulated rp_cnp_ignored
-rp_cnp_handled rp_loss_handled np_ecn_marked_roce_packets np_cnp_sent
+rp_cnp_handled rp_loss_handled rp_rehash np_ecn_marked_roce_packets np_cnp_sent
 req_transport_retries_exceeded req_rnr_retries_exceeded lifespan"
 named() {
 	local n rc=0

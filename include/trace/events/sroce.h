@@ -93,6 +93,30 @@ TRACE_EVENT(sroce_cc_rate,
 		  __entry->alpha)
 );
 
+TRACE_EVENT(sroce_cc_rehash,
+	TP_PROTO(struct sroce_qp *qp, bool answers, u16 sport),
+
+	TP_ARGS(qp, answers, sport),
+
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&qp->dev->ib.dev))
+		__field(u32, qpn)
+		__field(bool, answers)
+		__field(u16, sport)
+	),
+
+	TP_fast_assign(
+		__assign_str(dev);
+		__entry->qpn = qp->qpn;
+		__entry->answers = answers;
+		__entry->sport = sport;
+	),
+
+	TP_printk("%s qpn %u: %s now from port %u", __get_str(dev),
+		  __entry->qpn, __entry->answers ? "answers" : "requests",
+		  __entry->sport)
+);
+
 DECLARE_EVENT_CLASS(sroce_cnp,
 	TP_PROTO(struct sroce_qp *qp),
 

@@ -385,6 +385,7 @@ bool sroce_answer_run(struct sroce_qp *qp)
 
 	lockdep_assert_held(&rx->lock);
 	sroce_train_init(&run.train, &qp->path);
+	run.train.lane = sroce_net_path_lane(&qp->path, SROCE_ANSWERS);
 	if (!get_budget(qp, &run))
 		done = false;
 	if (!sroce_qpstate_can_requests(rx->state))

@@ -35,6 +35,9 @@
 #define CNP_CAP			1000
 #define CNP_CAP_NS		1000000ULL
 
+/* Answers change paths no sooner than this behind data, or another change, ns. */
+#define FOLLOW_NS		1000000ULL
+
 /* A CNP is about data sent no longer ago, ns: queues and slow paths are long. */
 #define RECENT_NS		100000000ULL
 
@@ -90,6 +93,8 @@ void sroce_cc_start(struct sroce_qp *qp, struct sroce_cc *cc)
 	WRITE_ONCE(cc->sent_ns, 0);
 	cc->limit_kbps = 0;
 	cc->told = false;
+	cc->peer_sport = 0;
+	cc->rehash = (struct sroce_rehash){};
 }
 
 /* Give the pacer the lower of the controller's and the user's rate. */
@@ -219,6 +224,7 @@ bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns)
 		return false;
 	qp->tx.cc.told = true;
 	slow_down(qp, &qp->tx.cc, now_ns);
+	sroce_rehash_congested(&qp->tx.cc.rehash, now_ns);
 	return true;
 }
 
@@ -242,6 +248,7 @@ void sroce_cc_loss(struct sroce_qp *qp, u64 now_ns)
 		return;
 	sroce_stat_inc(qp, RP_LOSS_HANDLED);
 	slow_down(qp, &qp->tx.cc, now_ns);
+	sroce_rehash_congested(&qp->tx.cc.rehash, now_ns);
 }
 
 /**
@@ -260,6 +267,160 @@ bool sroce_cc_cnp_rx(struct sroce_qp *qp, u64 now_ns)
 		return false;
 	slow_down(qp, &qp->rx.cc, now_ns);
 	return true;
+}
+
+/* --- another path ---------------------------------------------------------- */
+
+/* A user who gave a flow label has chosen the port; RoCEv1 has none. */
+static bool may_move(const struct sroce_qp *qp)
+{
+	return READ_ONCE(qp->dev->cc.enable) && !qp->path.av.flow_label &&
+	       qp->path.av.l3 != SROCE_L3_GRH;
+}
+
+static void move(struct sroce_qp *qp, enum sroce_mover who)
+{
+	const struct sroce_cc *cc = who == SROCE_REQUESTS ? &qp->tx.cc :
+							    &qp->rx.cc;
+	u16 sport = sroce_rehash_port(&cc->rehash, qp->qpn, qp->dqpn);
+
+	if (!sroce_net_path_move(&qp->path, who, sport))
+		return;
+	if (who == SROCE_REQUESTS)
+		sroce_stat_inc(qp, RP_REHASH);
+	trace_sroce_cc_rehash(qp, who == SROCE_ANSWERS, sport);
+}
+
+/* Has all that the requester sent arrived, as far as can be known? */
+static bool requests_arrived(const struct sroce_qp *qp, u64 now_ns)
+{
+	u64 quiet_ns = READ_ONCE(qp->dev->cc.param.rehash_drain_us) *
+		       NSEC_PER_USEC;
+
+	/* what is queued still are repetitions: duplicates, whenever they come */
+	if (qp->type == SROCE_QPT_RC)
+		return !sroce_window_has_unacked(&qp->tx.window);
+	return qp->tx.cc.sent_ns + quiet_ns <= now_ns &&
+	       !sroce_net_path_queued(&qp->path);
+}
+
+/*
+ * Would the window be empty soon if nothing more was sent?  The last packet must
+ * have asked for an ACK, and the answer to a READ may take any time.
+ */
+static bool pause_helps(const struct sroce_qp *qp)
+{
+	const struct sroce_tx *tx = &qp->tx;
+
+	return qp->type == SROCE_QPT_RC && !tx->since_ackreq && !tx->rd_out &&
+	       !tx->hold_ns && !tx->probe &&
+	       !sroce_window_resending(&tx->window);
+}
+
+/**
+ * sroce_cc_pick_path() - let requests take another path when that is due
+ * @qp: the QP, RC or UC; tx.lock held
+ * @now_ns: present time, ns
+ *
+ * Between two requests, or two packets of one.  A pause for that is a hold of
+ * the requester, and ends with the ACK that makes the window empty.
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_cc_pick_path(struct sroce_qp *qp, u64 now_ns)
+{
+	struct sroce_rehash *r = &qp->tx.cc.rehash;
+	struct sroce_tx *tx = &qp->tx;
+	const bool paused = r->pause_ns;
+
+	lockdep_assert_held(&qp->tx.lock);
+	if (likely(!r->rounds))
+		return;
+	/* the congestion is over, and so is what is thought about it */
+	if (!tx->cc.rp.active || !may_move(qp))
+		*r = (struct sroce_rehash){ .draws = r->draws };
+	/* a loss ends the pause: what is missing must be sent */
+	if (paused && sroce_window_resending(&tx->window))
+		r->pause_ns = 0;
+	if (r->rounds) {
+		switch (sroce_rehash_step(r, &qp->dev->cc.param,
+					  requests_arrived(qp, now_ns),
+					  pause_helps(qp), now_ns)) {
+		case SROCE_REHASH_MOVE:
+			move(qp, SROCE_REQUESTS);
+			break;
+		case SROCE_REHASH_WAIT:
+			tx->hold_ns = r->pause_ns;
+			return;
+		case SROCE_REHASH_STAY:
+			break;
+		}
+	}
+	if (paused)
+		tx->hold_ns = 0;
+}
+
+/**
+ * sroce_cc_timeout() - the peer was not heard of for an ACK timeout
+ * @qp: the QP, tx.lock held
+ *
+ * The second in a row: perhaps the path is dead, and another one is not.
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_cc_timeout(struct sroce_qp *qp)
+{
+	struct sroce_tx *tx = &qp->tx;
+
+	lockdep_assert_held(&qp->tx.lock);
+	if (tx->cc.rehash.pause_ns)
+		tx->hold_ns = 0;
+	if (sroce_rehash_lost(&tx->cc.rehash, &qp->dev->cc.param,
+			      tx->window.backoff) && may_move(qp))
+		move(qp, SROCE_REQUESTS);
+}
+
+/* Could the peer miss an answer that another one overtakes? */
+static bool answers_under_way(const struct sroce_qp *qp, u64 now_ns)
+{
+	const struct sroce_rx *rx = &qp->rx;
+
+	/* an ACK stands for all before it */
+	return rx->fifo_head != rx->fifo_tail ||
+	       (rx->cc.sent_ns && rx->cc.sent_ns + FOLLOW_NS > now_ns);
+}
+
+/**
+ * sroce_cc_follow() - the peer's requests come from another source port
+ * @qp: the QP, RC; rx.lock held
+ * @sport: the port
+ *
+ * It had a reason to change paths, so the answers do, too: each end knows only
+ * of the congestion that its own data meets, and a path that lost everything may
+ * have been that of the ACKs.  Peers that change ports all the time are followed
+ * at times.
+ *
+ * Context: Softirq.
+ */
+void sroce_cc_follow(struct sroce_qp *qp, u16 sport)
+{
+	const bool off = !READ_ONCE(qp->dev->cc.param.rehash_rounds);
+	struct sroce_cc *cc = &qp->rx.cc;
+	u64 now_ns = ktime_get_ns();
+
+	lockdep_assert_held(&qp->rx.lock);
+	if (!cc->peer_sport || off || !may_move(qp)) {
+		cc->peer_sport = sport;
+		return;
+	}
+	/* asked again with the next request */
+	if (cc->rehash.round_ns + FOLLOW_NS > now_ns ||
+	    answers_under_way(qp, now_ns))
+		return;
+	cc->peer_sport = sport;
+	cc->rehash.round_ns = now_ns;
+	cc->rehash.draws++;
+	move(qp, SROCE_ANSWERS);
 }
 
 /* --- notification point ---------------------------------------------------- */

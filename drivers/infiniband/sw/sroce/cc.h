@@ -26,6 +26,9 @@ void sroce_cc_sent(struct sroce_qp *qp, struct sroce_cc *cc, u32 bytes,
 bool sroce_cc_cnp_tx(struct sroce_qp *qp, u64 now_ns);
 bool sroce_cc_cnp_rx(struct sroce_qp *qp, u64 now_ns);
 void sroce_cc_loss(struct sroce_qp *qp, u64 now_ns);
+void sroce_cc_pick_path(struct sroce_qp *qp, u64 now_ns);
+void sroce_cc_timeout(struct sroce_qp *qp);
+void sroce_cc_follow(struct sroce_qp *qp, u16 sport);
 bool sroce_cc_reads_sent(const struct sroce_qp *qp, u64 now_ns);
 bool sroce_cc_mark_due(struct sroce_qp *qp, bool may, u64 now_ns);
 void sroce_cc_send_cnp(struct sroce_qp *qp, struct sroce_path *path, u32 dqpn,

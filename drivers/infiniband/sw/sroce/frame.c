@@ -143,7 +143,7 @@ int sroce_frame_add(struct sroce_train *t, struct sroce_hdr *h, u32 hdr_bytes,
 		p += h->pad;
 	}
 	/* the CRC does not cover what the path's headers lack (IBA A17.9.2) */
-	sroce_icrc_put(p, frame_icrc(t->path->av.l3, t->path->hdr,
+	sroce_icrc_put(p, frame_icrc(t->path->av.l3, t->lane->hdr,
 				     sroce_train_id(t), bth, bytes));
 	sroce_train_commit(t);
 	return 0;

@@ -61,13 +61,14 @@ static void (*net_purge)(struct net *net) __read_mostly;
 
 /* --- paths ---------------------------------------------------------------- */
 
-static struct dst_entry *route4(struct sroce_path *path, struct net *net)
+static struct dst_entry *route4(struct sroce_path *path, struct sroce_lane *lane,
+				struct net *net)
 {
 	struct flowi4 fl4 = {
 		.daddr = path->av.daddr.s6_addr32[3],
 		.saddr = path->av.saddr.s6_addr32[3],
 		.flowi4_proto = IPPROTO_UDP,
-		.fl4_sport = htons(path->sport),
+		.fl4_sport = htons(lane->sport),
 		.fl4_dport = htons(SROCE_UDP_PORT),
 	};
 	struct rtable *rt;
@@ -80,11 +81,12 @@ static struct dst_entry *route4(struct sroce_path *path, struct net *net)
 		return NULL;
 	/* whether this host is in the group too is a property of the route */
 	if (!ipv4_is_multicast(fl4.daddr))
-		dst_cache_set_ip4(&path->dst_cache, &rt->dst, fl4.saddr);
+		dst_cache_set_ip4(&lane->dst_cache, &rt->dst, fl4.saddr);
 	return &rt->dst;
 }
 
-static struct dst_entry *route6(struct sroce_path *path, struct net *net)
+static struct dst_entry *route6(struct sroce_path *path, struct sroce_lane *lane,
+				struct net *net)
 {
 	struct flowi6 fl6 = {
 		.daddr = path->av.daddr,
@@ -92,7 +94,7 @@ static struct dst_entry *route6(struct sroce_path *path, struct net *net)
 		.flowlabel = ip6_make_flowinfo(path->av.traffic_class,
 					       htonl(path->av.flow_label)),
 		.flowi6_proto = IPPROTO_UDP,
-		.fl6_sport = htons(path->sport),
+		.fl6_sport = htons(lane->sport),
 		.fl6_dport = htons(SROCE_UDP_PORT),
 	};
 	struct dst_entry *dst;
@@ -107,26 +109,28 @@ static struct dst_entry *route6(struct sroce_path *path, struct net *net)
 		dst_release(dst);
 		return NULL;
 	}
-	dst_cache_set_ip6(&path->dst_cache, dst, &fl6.saddr);
+	dst_cache_set_ip6(&lane->dst_cache, dst, &fl6.saddr);
 	return dst;
 }
 
 /**
  * sroce_net_route() - route of a path, cached
  * @path: the path; of RoCEv2
+ * @lane: which of its lanes
  *
  * Context: Bottom halves off.
  * Return: the route, referenced, or NULL when there is none.
  */
-struct dst_entry *sroce_net_route(struct sroce_path *path)
+struct dst_entry *sroce_net_route(struct sroce_path *path,
+				  struct sroce_lane *lane)
 {
-	struct dst_entry *dst = dst_cache_get(&path->dst_cache);
+	struct dst_entry *dst = dst_cache_get(&lane->dst_cache);
 
 	if (dst || !path->hdr_bytes || READ_ONCE(path->dev->down))
 		return dst;
 	if (path->av.l3 == SROCE_L3_IPV6)
-		return route6(path, path->dev->ns);
-	return route4(path, path->dev->ns);
+		return route6(path, lane, path->dev->ns);
+	return route4(path, lane, path->dev->ns);
 }
 
 /**
@@ -147,13 +151,13 @@ int sroce_net_path_init(struct sroce_path *path, struct sroce_dev *dev,
 
 	path->dev = dev;
 	path->stats = dev->stats;
-	err = dst_cache_init(&path->dst_cache, GFP_KERNEL);
+	err = dst_cache_init(&path->lane.dst_cache, GFP_KERNEL);
 	if (err)
 		return err;
 	err = sock_create_kern(dev->ns, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
 			       &path->sock);
 	if (err) {
-		dst_cache_destroy(&path->dst_cache);
+		dst_cache_destroy(&path->lane.dst_cache);
 		return err;
 	}
 	sk = path->sock->sk;
@@ -193,7 +197,9 @@ void sroce_net_path_stop(struct sroce_path *path)
 void sroce_net_path_fini(struct sroce_path *path)
 {
 	sock_release(path->sock);
-	dst_cache_destroy(&path->dst_cache);
+	dst_cache_destroy(&path->lane.dst_cache);
+	dst_cache_destroy(&path->aside[SROCE_REQUESTS].dst_cache);
+	dst_cache_destroy(&path->aside[SROCE_ANSWERS].dst_cache);
 }
 
 /**
@@ -207,16 +213,19 @@ void sroce_net_path_fini(struct sroce_path *path)
 void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 			u16 sport)
 {
+	u8 *hdr = path->lane.hdr;
 	struct udphdr *uh;
 
 	path->av = *av;
-	path->sport = sport;
+	path->lane.sport = sport;
 	path->priority = av->sl;
 	WRITE_ONCE(path->whole, false);
-	memset(path->hdr, 0, sizeof(path->hdr));
-	dst_cache_reset(&path->dst_cache);
+	WRITE_ONCE(path->moved[SROCE_REQUESTS], false);
+	WRITE_ONCE(path->moved[SROCE_ANSWERS], false);
+	memset(hdr, 0, sizeof(path->lane.hdr));
+	dst_cache_reset(&path->lane.dst_cache);
 	if (av->l3 != SROCE_L3_IPV4) {
-		struct ipv6hdr *ip6 = (struct ipv6hdr *)path->hdr;
+		struct ipv6hdr *ip6 = (struct ipv6hdr *)hdr;
 
 		ip6_flow_hdr(ip6, av->traffic_class, htonl(av->flow_label));
 		ip6->hop_limit = av->ttl ?: IPDEFTTL;
@@ -230,7 +239,7 @@ void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 		ip6->nexthdr = IPPROTO_UDP;
 		path->hdr_bytes = sizeof(*ip6) + sizeof(*uh);
 	} else {
-		struct iphdr *iph = (struct iphdr *)path->hdr;
+		struct iphdr *iph = (struct iphdr *)hdr;
 
 		iph->version = IPVERSION;
 		iph->ihl = sizeof(*iph) / 4;
@@ -242,9 +251,38 @@ void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 		iph->daddr = av->daddr.s6_addr32[3];
 		path->hdr_bytes = sizeof(*iph) + sizeof(*uh);
 	}
-	uh = (struct udphdr *)(path->hdr + path->hdr_bytes - sizeof(*uh));
+	uh = (struct udphdr *)(hdr + path->hdr_bytes - sizeof(*uh));
 	uh->source = htons(sport);
 	uh->dest = htons(SROCE_UDP_PORT);
+}
+
+/**
+ * sroce_net_path_move() - give requests or answers a UDP source port of their own
+ * @path: the path, of RoCEv2
+ * @who: which of them; no packet that others must not overtake is under way
+ * @sport: the port
+ *
+ * Context: Bottom halves off, that role's lock held.
+ * Return: false, and nothing is changed, without memory.
+ */
+bool sroce_net_path_move(struct sroce_path *path, enum sroce_mover who,
+			 u16 sport)
+{
+	struct sroce_lane *lane = &path->aside[who];
+	struct udphdr *uh;
+
+	/* few paths ever need it */
+	if (!lane->dst_cache.cache &&
+	    dst_cache_init(&lane->dst_cache, GFP_ATOMIC | __GFP_NOWARN))
+		return false;
+	lane->sport = sport;
+	memcpy(lane->hdr, path->lane.hdr, sizeof(lane->hdr));
+	uh = (struct udphdr *)(lane->hdr + path->hdr_bytes - sizeof(*uh));
+	uh->source = htons(sport);
+	/* this host may have several links, too; nobody else uses this lane */
+	dst_cache_reset_now(&lane->dst_cache);
+	WRITE_ONCE(path->moved[who], true);
+	return true;
 }
 
 /**

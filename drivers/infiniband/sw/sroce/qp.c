@@ -378,7 +378,7 @@ static int put_rates(struct sk_buff *msg, const char * const names[3],
 	return 0;
 }
 
-static int fill(struct sk_buff *msg, const struct sroce_qp *qp)
+static int fill(struct sk_buff *msg, struct sroce_qp *qp)
 {
 	static const char * const tx_names[] = {
 		"cc_rate", "cc_target", "cc_alpha",
@@ -386,6 +386,8 @@ static int fill(struct sk_buff *msg, const struct sroce_qp *qp)
 	static const char * const rx_names[] = {
 		"cc_read_rate", "cc_read_target", "cc_read_alpha",
 	};
+	const struct sroce_lane *lane =
+		sroce_net_path_lane(&qp->path, SROCE_REQUESTS);
 
 	if (put_rates(msg, tx_names, &qp->tx.cc.rp) ||
 	    rdma_nl_put_driver_u32(msg, "cc_throttled",
@@ -398,7 +400,7 @@ static int fill(struct sk_buff *msg, const struct sroce_qp *qp)
 	    rdma_nl_put_driver_u32(msg, "rate_limit",
 				   READ_ONCE(qp->tx.cc.limit_kbps)) ||
 	    rdma_nl_put_driver_u32(msg, "udp_sport",
-				   READ_ONCE(qp->path.sport)))
+				   READ_ONCE(lane->sport)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -24,6 +24,7 @@
 #include "proto/dcqcn.h"
 #include "proto/hdr.h"
 #include "proto/qpstate.h"
+#include "proto/rehash.h"
 #include "proto/rtt.h"
 #include "proto/window.h"
 #include "srq.h"
@@ -95,6 +96,8 @@ struct sroce_wc_batch {
  * @sent_ns: time of the last data sent; read without the lock
  * @limit_kbps: the user's limit, kbit/s, 0: none
  * @told: a CNP came: the peer answers marks
+ * @rehash: when packets take another source port
+ * @peer_sport: responder: source port of the peer's requests, 0: none came yet
  */
 struct sroce_cc {
 	struct sroce_dcqcn rp;
@@ -103,6 +106,8 @@ struct sroce_cc {
 	u64 sent_ns;
 	u32 limit_kbps;
 	bool told;
+	u16 peer_sport;
+	struct sroce_rehash rehash;
 };
 
 /**

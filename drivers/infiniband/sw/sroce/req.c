@@ -550,6 +550,8 @@ static void check_clock(struct sroce_qp *qp, u64 now_ns)
 		return;
 	sroce_stat_inc(qp, ACK_TIMEOUT);
 	sroce_cc_loss(qp, now_ns);
+	if (rw == SROCE_RW_RESEND)
+		sroce_cc_timeout(qp);
 	sroce_txq_rewound(qp, rw);
 }
 
@@ -581,7 +583,9 @@ bool sroce_req_run(struct sroce_qp *qp)
 		return false;
 	}
 	run.fresh = !sroce_window_resending(&tx->window);
+	sroce_cc_pick_path(qp, run.now_ns);
 	sroce_train_init(&run.train, &qp->path);
+	run.train.lane = sroce_net_path_lane(&qp->path, SROCE_REQUESTS);
 	/* asked first, so that no wait for the pacer outlives its time */
 	if (!get_budget(qp, &run) || tx->hold_ns ||
 	    sroce_pagein_busy(&tx->page) || sroce_sched_tx_blocked(qp))

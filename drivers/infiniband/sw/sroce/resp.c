@@ -10,6 +10,7 @@
 #include "resp.h"
 
 #include "answer.h"
+#include "cc.h"
 #include "engine.h"
 #include "mr.h"
 #include "mw.h"
@@ -578,6 +579,15 @@ static void executed(struct sroce_qp *qp, const struct sroce_hdr *h)
 		rx->ack_due = true;
 }
 
+/* Does the answer to this go to where the last one went? */
+static void look_at_port(struct sroce_qp *qp, const struct sroce_frame *f)
+{
+	u16 sport = sroce_net_sport(f->l3, f->kind);
+
+	if (unlikely(sport != qp->rx.cc.peer_sport))
+		sroce_cc_follow(qp, sport);
+}
+
 /**
  * sroce_resp_consume() - act on one request packet
  * @qp: the QP, rx.lock held
@@ -599,6 +609,8 @@ void sroce_resp_consume(struct sroce_qp *qp, const struct sroce_frame *f)
 		rx->comm_est = true;
 		sroce_sched_event(qp, SROCE_EV_COMM_EST);
 	}
+	if (f->h.ackreq)
+		look_at_port(qp, f);
 	v = check_psn(qp, &f->h);
 	if (v == SROCE_V_OK)
 		v = check_opcode(qp, &f->h);

@@ -74,7 +74,8 @@ struct sroce_dev;
 	X(NP_ECN_MARKED,	np_ecn_marked_roce_packets)	\
 	X(RP_CNP_HANDLED,	rp_cnp_handled)			\
 	X(RP_CNP_IGNORED,	rp_cnp_ignored)		\
-	X(RP_LOSS_HANDLED,	rp_loss_handled)
+	X(RP_LOSS_HANDLED,	rp_loss_handled)		\
+	X(RP_REHASH,		rp_rehash)
 
 /*
  * X(enumerator, name): the same counter under the name another driver has for it,

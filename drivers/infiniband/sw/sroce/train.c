@@ -142,7 +142,8 @@ static u8 path_tos(const struct sroce_path *path)
  * @t: the train
  * @path: where its frames go
  *
- * Its size, priority and traffic class may be changed before the first frame.
+ * Its lane, size, priority and traffic class may be changed before the first
+ * frame.
  *
  * Context: Bottom halves off.
  */
@@ -150,6 +151,7 @@ void sroce_train_init(struct sroce_train *t, struct sroce_path *path)
 {
 	memset(t, 0, sizeof(*t));
 	t->path = path;
+	t->lane = &path->lane;
 	t->max_bytes = SROCE_TRAIN_BYTES;
 	t->priority = path->priority;
 	t->tos = path_tos(path);
@@ -223,7 +225,7 @@ static int train_begin(struct sroce_train *t, u16 id)
 
 	if (unlikely(path->av.l3 == SROCE_L3_GRH))
 		return grh_begin(t);
-	t->dst = sroce_net_route(t->path);
+	t->dst = sroce_net_route(t->path, t->lane);
 	if (!t->dst)
 		return -ENETUNREACH;
 	t->first_id = id;
@@ -245,13 +247,13 @@ static void put_headers(const struct sroce_train *t, u8 *bth, u32 bytes, u16 id)
 	if (path->av.l3 == SROCE_L3_IPV6) {
 		struct ipv6hdr *ip6 = (struct ipv6hdr *)(bth - V6_BYTES);
 
-		memcpy(ip6, path->hdr, V6_BYTES);
+		memcpy(ip6, t->lane->hdr, V6_BYTES);
 		ip6->payload_len = htons(sizeof(*uh) + bytes);
 		ipv6_change_dsfield(ip6, 0, t->tos);
 	} else {
 		struct iphdr *iph = (struct iphdr *)(bth - V4_BYTES);
 
-		memcpy(iph, path->hdr, V4_BYTES);
+		memcpy(iph, t->lane->hdr, V4_BYTES);
 		iph->tot_len = htons(V4_BYTES + bytes);
 		iph->id = htons(id);
 		iph->tos = t->tos;
@@ -263,7 +265,7 @@ static void put_grh(const struct sroce_train *t, u8 *bth, u32 bytes)
 {
 	struct ipv6hdr *grh = (struct ipv6hdr *)(bth - sizeof(*grh));
 
-	memcpy(grh, t->path->hdr, sizeof(*grh));
+	memcpy(grh, t->lane->hdr, sizeof(*grh));
 	grh->payload_len = htons(bytes);
 	ipv6_change_dsfield(grh, 0, t->tos);
 }
@@ -518,7 +520,7 @@ static bool is_shortage(int err)
 
 /**
  * sroce_train_send() - hand a train to the stack; the train is empty after
- * @t: the train; may be empty
+ * @t: the train; may be empty; keeps its path and lane
  *
  * What a firewall, an MTU or a dead link refuses is lost like on any other hop,
  * and counted: the next packet would fare no better.
@@ -530,6 +532,7 @@ static bool is_shortage(int err)
 int sroce_train_send(struct sroce_train *t)
 {
 	const struct sroce_path *path = t->path;
+	struct sroce_lane *lane = t->lane;
 	const bool pack = t->buf;
 	int err = 0;
 
@@ -554,6 +557,7 @@ int sroce_train_send(struct sroce_train *t)
 		dst_release(t->dst);
 	}
 	sroce_train_init(t, t->path);
+	t->lane = lane;
 	return err;
 }
 

@@ -20,6 +20,7 @@
 struct dst_entry;
 struct page_frag;
 struct sk_buff;
+struct sroce_lane;
 struct sroce_path;
 
 /* Frames and UDP payload bytes of a train (UDP_MAX_SEGMENTS; 16-bit lengths). */
@@ -32,6 +33,7 @@ struct sroce_path;
 /**
  * struct sroce_train - frames of one path on their way out
  * @path: where they go
+ * @lane: which of its lanes they take
  * @dst: route, referenced while a train is being built
  * @head: first frame, NULL while the train is empty
  * @last: last member of the frag_list
@@ -54,6 +56,7 @@ struct sroce_path;
  */
 struct sroce_train {
 	struct sroce_path *path;
+	struct sroce_lane *lane;
 	struct dst_entry *dst;
 	struct sk_buff *head;
 	struct sk_buff *last;

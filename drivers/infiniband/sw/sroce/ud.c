@@ -69,7 +69,7 @@ static bool aim(struct sroce_qp *qp, struct sroce_train *t,
 	u16 sport = rdma_get_udp_sport(dest->av.flow_label, qp->qpn,
 				       dest->dqpn);
 	struct sroce_path *path = &qp->path;
-	bool same = path->hdr_bytes && path->sport == sport &&
+	bool same = path->hdr_bytes && path->lane.sport == sport &&
 		    !memcmp(&path->av, &dest->av, sizeof(path->av));
 
 	if (same && !sroce_train_full(t, bytes))

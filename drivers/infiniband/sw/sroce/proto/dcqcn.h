@@ -64,6 +64,10 @@
  * @cnp_prio: np_cnp_prio; 802.1p priority of a CNP
  * @loss_is_mark: rp_loss_is_mark (own); 1: lost requests of a flow whose peer
  *	never sent a CNP count as one
+ * @rehash_rounds: rp_rehash_rounds (own); signs of congestion until a flow takes
+ *	another source port, 0: never
+ * @rehash_drain_us: rp_rehash_drain_us (own); longest pause for that, µs, 0: it
+ *	never pauses
  *
  * Names and units of the knobs are those of mlx5, where it has them.  Shared by all QPs of a
  * device; a reader takes each value as it finds it, so a change needs no lock.
@@ -93,6 +97,8 @@ struct sroce_dcqcn_param {
 	u32 cnp_prio_mode;
 	u32 cnp_prio;
 	u32 loss_is_mark;
+	u32 rehash_rounds;
+	u32 rehash_drain_us;
 };
 
 /**
@@ -121,6 +127,8 @@ struct sroce_dcqcn_param {
  * @SROCE_DCQCN_KNOB_CNP_PRIO_MODE: np_cnp_prio_mode
  * @SROCE_DCQCN_KNOB_CNP_PRIO: np_cnp_prio
  * @SROCE_DCQCN_KNOB_LOSS_IS_MARK: rp_loss_is_mark
+ * @SROCE_DCQCN_KNOB_REHASH_ROUNDS: rp_rehash_rounds
+ * @SROCE_DCQCN_KNOB_REHASH_DRAIN: rp_rehash_drain_us
  * @SROCE_DCQCN_KNOBS: number of knobs
  */
 enum sroce_dcqcn_knob_id {
@@ -148,6 +156,8 @@ enum sroce_dcqcn_knob_id {
 	SROCE_DCQCN_KNOB_CNP_PRIO_MODE,
 	SROCE_DCQCN_KNOB_CNP_PRIO,
 	SROCE_DCQCN_KNOB_LOSS_IS_MARK,
+	SROCE_DCQCN_KNOB_REHASH_ROUNDS,
+	SROCE_DCQCN_KNOB_REHASH_DRAIN,
 	SROCE_DCQCN_KNOBS
 };
 

@@ -54,6 +54,8 @@ const struct sroce_dcqcn_knob sroce_dcqcn_knobs[SROCE_DCQCN_KNOBS] = {
 	KNOB(CNP_PRIO_MODE, "np_cnp_prio_mode", cnp_prio_mode, "bool", 0, 1),
 	KNOB(CNP_PRIO, "np_cnp_prio", cnp_prio, "priority", 0, 7),
 	KNOB(LOSS_IS_MARK, "rp_loss_is_mark", loss_is_mark, "bool", 0, 1),
+	KNOB(REHASH_ROUNDS, "rp_rehash_rounds", rehash_rounds, "rounds", 0, 1000000),
+	KNOB(REHASH_DRAIN, "rp_rehash_drain_us", rehash_drain_us, "us", 0, 100000),
 };
 
 /**
@@ -101,6 +103,8 @@ void sroce_dcqcn_param_defaults(struct sroce_dcqcn_param *p,
 		.cnp_prio_mode = 0,
 		.cnp_prio = 6,
 		.loss_is_mark = 0,
+		.rehash_rounds = 4,
+		.rehash_drain_us = 1000,
 	};
 }
 
