@@ -69,6 +69,22 @@ else
 fi
 t_klog "trace events"
 
+# ---- what comes for nobody ----
+
+before="$(counter $DEV_A rcvd_pkts) $(counter $DEV_A rcvd_bytes) $(counter $DEV_A rx_drop_qpn)"
+in_b bash -c "printf %060d 0 >/dev/udp/$V4_A/4791"
+for i in $(seq 50); do
+	sleep 0.05
+	after="$(counter $DEV_A rcvd_pkts) $(counter $DEV_A rcvd_bytes) $(counter $DEV_A rx_drop_qpn)"
+	[ "$before" = "$after" ] || break
+done
+# shellcheck disable=SC2086	# words
+set -- $before $after
+note "received, bytes, dropped: $before; then $after"
+rc=1
+if [ $(($4 - $1)) = 1 ] && [ $(($5 - $2)) = 60 ] && [ $(($6 - $3)) = 1 ]; then rc=0; fi
+verdict $rc "a packet for no queue pair is received and dropped"
+
 # ---- counters of chosen queue pairs ----
 
 stat_of() { rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A1 "^$2$" | tail -n 1; }

@@ -402,7 +402,9 @@ static const struct nf_hook_ops hook_ops[] = {
 static int encap_recv(struct sock *sk, struct sk_buff *skb)
 {
 	if (skb_linearize(skb)) {
-		sroce_net_count_drop(sock_net(sk), SROCE_STAT_DROP_NOMEM);
+		sroce_net_count_drop(sock_net(sk),
+				     skb->len - sizeof(struct udphdr),
+				     SROCE_STAT_DROP_NOMEM);
 		kfree_skb(skb);
 		return 0;
 	}
@@ -414,18 +416,22 @@ static int encap_recv(struct sock *sk, struct sk_buff *skb)
 /**
  * sroce_net_count_drop() - count a packet that belongs to no QP
  * @net: namespace it arrived in
+ * @bytes: its bytes behind the UDP header or GRH
  * @stat: why it is dropped
  *
- * Without a QP the packet names no device; the namespace's first one counts it.
+ * Without a QP the packet names no device; the namespace's first one counts it,
+ * as received, too: what a port received does not depend on who wants it.
  *
  * Context: Softirq, RCU read side.
  */
-void sroce_net_count_drop(struct net *net, enum sroce_stat stat)
+void sroce_net_count_drop(struct net *net, u32 bytes, enum sroce_stat stat)
 {
 	struct sroce_dev *dev = first_dev(net);
 
 	if (!dev)
 		return;
+	this_cpu_inc(dev->stats->v[SROCE_STAT_RCVD_PKTS]);
+	this_cpu_add(dev->stats->v[SROCE_STAT_RCVD_BYTES], bytes);
 	this_cpu_inc(dev->stats->v[stat]);
 	sroce_trace_drop(dev, 0, stat);
 }

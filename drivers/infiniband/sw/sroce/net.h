@@ -84,7 +84,7 @@ typedef void (*sroce_net_rx_fn)(struct net *net, struct sk_buff *skb);
 
 int sroce_net_init(sroce_net_rx_fn rx, void (*purge)(struct net *net));
 void sroce_net_exit(void);
-void sroce_net_count_drop(struct net *net, enum sroce_stat stat);
+void sroce_net_count_drop(struct net *net, u32 bytes, enum sroce_stat stat);
 void sroce_net_dgid(union ib_gid *gid, const void *l3, enum sroce_l3 kind);
 struct sroce_dev *sroce_net_owner(struct net *net, const void *l3,
 				  enum sroce_l3 kind, struct net_device *in,

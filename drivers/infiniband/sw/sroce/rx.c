@@ -373,7 +373,7 @@ static void rx_mcast(struct batch *b, const struct wire *w)
 
 	sroce_net_dgid(&gid, w->l3, w->kind);
 	if (!sroce_mcast_each(w->net, &gid, b->in, mcast_one, &o))
-		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
+		sroce_net_count_drop(w->net, w->bytes, SROCE_STAT_DROP_QPN);
 }
 
 /* All checks of one frame, cheapest first; the CRC last, it reads every byte. */
@@ -385,7 +385,7 @@ static void rx_frame(struct batch *b, const struct wire *w)
 	u32 qpn;
 
 	if (w->bytes < sizeof(struct sroce_bth) + SROCE_ICRC_BYTES) {
-		sroce_net_count_drop(w->net, SROCE_STAT_DROP_SHORT);
+		sroce_net_count_drop(w->net, w->bytes, SROCE_STAT_DROP_SHORT);
 		return;
 	}
 	f.vlan = SROCE_NO_VLAN;
@@ -400,7 +400,7 @@ static void rx_frame(struct batch *b, const struct wire *w)
 		qp = find_gsi(b, w, qpn, &f.vlan);
 	}
 	if (!qp || qp->dev->ns != w->net) {
-		sroce_net_count_drop(w->net, SROCE_STAT_DROP_QPN);
+		sroce_net_count_drop(w->net, w->bytes, SROCE_STAT_DROP_QPN);
 		return;
 	}
 	sroce_stat_inc(qp, RCVD_PKTS);
@@ -468,7 +468,7 @@ static void rx_one(struct batch *b, struct net *net, const struct sk_buff *skb,
 		udp_bytes = ntohs(udp_hdr(skb)->len);
 		if (udp_bytes < sizeof(struct udphdr) ||
 		    udp_bytes - sizeof(struct udphdr) > w.bytes) {
-			sroce_net_count_drop(net, SROCE_STAT_DROP_LENGTH);
+			sroce_net_count_drop(net, w.bytes, SROCE_STAT_DROP_LENGTH);
 			return;
 		}
 		w.bytes = udp_bytes - sizeof(struct udphdr);
