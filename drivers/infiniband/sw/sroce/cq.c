@@ -79,7 +79,7 @@ static u32 push_kernel(struct sroce_cq *cq, const struct sroce_wc *wc, u32 n)
 	n = min(n, cq->kmask + 1 - (cq->kprod - cq->kcons));
 	for (i = 0; i < n; i++)
 		cq->kring[(cq->kprod + i) & cq->kmask] = wc[i];
-	cq->kprod += n;
+	WRITE_ONCE(cq->kprod, cq->kprod + n);
 	return n;
 }
 
@@ -156,7 +156,8 @@ unsigned int sroce_cq_post(struct sroce_cq *cq, const struct sroce_wc *wc,
  * @cq: the CQ
  *
  * Context: Any; takes the CQ lock.
- * Return: true for a user CQ that is not empty, as far as its user tells.
+ * Return: true when it is not empty, as far as the user of a user CQ tells; for
+ *	a kernel CQ, as of a moment ago, and unless its user sleeps.
  */
 bool sroce_cq_waiting(struct sroce_cq *cq)
 {
@@ -164,11 +165,77 @@ bool sroce_cq_waiting(struct sroce_cq *cq)
 	bool waiting;
 
 	if (!cq->user)
-		return false;
+		return !READ_ONCE(cq->armed) &&
+		       READ_ONCE(cq->kprod) != READ_ONCE(cq->kcons);
 	spin_lock_irqsave(&cq->lock, flags);
 	waiting = sroce_ring_room(&cq->ring) != cq->ring.mask;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return waiting;
+}
+
+/**
+ * sroce_cq_park() - a QP holds requests back until the CQ's user looks for more
+ * @cq: kernel CQ of the QP
+ * @qp: the QP, its tx.lock held
+ * @waiting: completions must lie in @cq
+ *
+ * Not while the user sleeps until something completes: maybe that is the answer to
+ * these very requests.
+ *
+ * Context: Bottom halves off; takes the CQ lock.
+ * Return: true when sroce_cq_wake() or sroce_cq_unpark() is going to undo it.
+ */
+bool sroce_cq_park(struct sroce_cq *cq, struct sroce_qp *qp, bool waiting)
+{
+	unsigned long flags;
+	bool parked;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	parked = !cq->armed && (!waiting || cq->kprod != cq->kcons) &&
+		 (!cq->parked || cq->parked == qp);
+	if (parked)
+		WRITE_ONCE(cq->parked, qp);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return parked;
+}
+
+/**
+ * sroce_cq_unpark() - a QP holds nothing back any more
+ * @cq: kernel CQ of the QP
+ * @qp: the QP, its tx.lock held
+ *
+ * Context: Bottom halves off; takes the CQ lock.
+ */
+void sroce_cq_unpark(struct sroce_cq *cq, const struct sroce_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->parked == qp)
+		WRITE_ONCE(cq->parked, NULL);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/**
+ * sroce_cq_wake() - the user polled or armed: must what is parked go?
+ * @cq: kernel CQ
+ *
+ * Context: Any, under RCU; takes the CQ lock.
+ * Return: the QP that is not parked any more, or NULL: the user has completions
+ *	to look at yet, or nothing is parked.
+ */
+struct sroce_qp *sroce_cq_wake(struct sroce_cq *cq)
+{
+	struct sroce_qp *qp = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->armed || cq->kprod == cq->kcons) {
+		qp = cq->parked;
+		WRITE_ONCE(cq->parked, NULL);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return qp;
 }
 
 /**
@@ -414,8 +481,9 @@ int sroce_cq_poll(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 	if (cq->user)
 		return -EOPNOTSUPP;
 	spin_lock_irqsave(&cq->lock, flags);
-	for (i = 0; i < n && cq->kcons != cq->kprod; i++)
-		get_wc(&wc[i], &cq->kring[cq->kcons++ & cq->kmask]);
+	for (i = 0; i < n && cq->kcons + i != cq->kprod; i++)
+		get_wc(&wc[i], &cq->kring[(cq->kcons + i) & cq->kmask]);
+	WRITE_ONCE(cq->kcons, cq->kcons + i);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return i;
 }

@@ -18,6 +18,7 @@
 #include "ring.h"
 
 struct sk_buff;
+struct sroce_qp;
 
 /**
  * struct sroce_wc - a completion on its way into a CQ
@@ -81,6 +82,7 @@ struct sroce_cq_mod {
  * @mod: moderation, NULL until it is asked for; its members are under @lock
  * @holds: handlers that are due or at work; atomic
  * @armed: 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
+ * @parked: QP whose requests wait as long as completions do, or NULL; of kernel CQs
  * @overflowed: a completion was lost; every later post fails
  * @overflow_told: the event was raised
  * @user: completions go to @ring
@@ -96,6 +98,7 @@ struct sroce_cq {
 	u32 kcons;
 	struct sroce_cq_mod *mod;
 	atomic_t holds;
+	struct sroce_qp *parked;
 	u8 armed;
 	bool overflowed;
 	bool overflow_told;
@@ -126,6 +129,9 @@ static inline void sroce_cq_hold(struct sroce_cq *cq)
 }
 
 bool sroce_cq_waiting(struct sroce_cq *cq);
+bool sroce_cq_park(struct sroce_cq *cq, struct sroce_qp *qp, bool waiting);
+void sroce_cq_unpark(struct sroce_cq *cq, const struct sroce_qp *qp);
+struct sroce_qp *sroce_cq_wake(struct sroce_cq *cq);
 void sroce_cq_notify(struct sroce_cq *cq);
 void sroce_cq_overflow_event(struct sroce_cq *cq);
 

@@ -35,7 +35,9 @@ void sroce_sched_init(sroce_sched_run_fn tx_run, sroce_sched_run_fn rx_run,
 void sroce_sched_qp_init(struct sroce_qp *qp);
 void sroce_sched_qp_stop(struct sroce_qp *qp);
 void sroce_sched_kick_tx(struct sroce_qp *qp);
-void sroce_sched_doorbell(struct sroce_qp *qp);
+void sroce_sched_kick_tx_soon(struct sroce_qp *qp);
+bool sroce_sched_hold(struct sroce_qp *qp, u64 until_ns);
+void sroce_sched_unhold(struct sroce_qp *qp);
 void sroce_sched_kick_rx(struct sroce_qp *qp);
 void sroce_sched_tx_begin(struct sroce_qp *qp);
 void sroce_sched_rx_begin(struct sroce_qp *qp);

@@ -10,6 +10,7 @@
 
 #include "cc.h"
 #include "compat.h"
+#include "doorbell.h"
 #include "engine.h"
 #include "net.h"
 #include "pagein.h"
@@ -301,6 +302,7 @@ int sroce_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	spin_unlock_bh(&qp->rx.lock);
 	spin_lock_bh(&qp->tx.lock);
 	qp->tx.state = SROCE_QPS_RESET;
+	sroce_sched_unhold(qp);
 	spin_unlock_bh(&qp->tx.lock);
 	/* 3. skbs still queued somewhere stop calling back */
 	sroce_net_path_stop(&qp->path);
@@ -471,7 +473,7 @@ int sroce_qp_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (sroce_qpstate_flushes_sq(state))
 		sroce_sched_err_after(qp, 0);
 	else
-		sroce_sched_doorbell(qp);
+		sroce_doorbell_ring(qp);
 	return err;
 }
 

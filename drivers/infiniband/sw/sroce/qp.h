@@ -135,7 +135,10 @@ struct sroce_cc {
  * @hold_ns: nothing is sent before this; 0 when nothing holds
  * @tail_ns: an ACK is asked for again then; 0 when the last packet asked
  * @batch_ns: posted requests wait for more of them until then; 0: none do
- * @rang_ns: when the doorbell was done with last; written without the lock
+ * @rang_ns: when the doorbell was done with last; written without the lock, by
+ *	kernel users' only when completions lie there
+ * @alone: so many doorbells are not held, because the last hold brought too little
+ *	company; kernel users
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
  * @page: what the requester, or a READ's answer, waits for
  * @cc: how fast requests may leave
@@ -157,6 +160,7 @@ struct sroce_tx {
 	bool waiting;
 	bool sqd_event;
 	u8 holds;
+	u8 alone;
 	u32 fault_idx;
 	struct sroce_sgl sgl;
 	struct sroce_sgl rd_sgl;

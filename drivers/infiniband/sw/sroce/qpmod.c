@@ -304,7 +304,7 @@ static void reset(struct sroce_qp *qp)
 	tx->holds = 0;
 	tx->tail_probe = false;
 	tx->tail_ns = 0;
-	tx->batch_ns = 0;
+	sroce_sched_unhold(qp);
 	tx->rtt_ns = 0;
 	sroce_rtt_init(&tx->rtt);
 	tx->rd_out = 0;

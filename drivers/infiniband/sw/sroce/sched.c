@@ -19,8 +19,9 @@
 /* Timers may be this late to share an interrupt with others, ns. */
 #define TIMER_SLACK_NS	5000
 
-/* More requests are to be expected soon: in this part of the time they may wait. */
-#define SOON	4
+/* Holding fewer requests than this back does not pay, and is not tried again soon. */
+#define COMPANY		4
+#define ALONE		250
 
 static sroce_sched_run_fn run_tx __read_mostly;
 static sroce_sched_run_fn run_rx __read_mostly;
@@ -246,7 +247,7 @@ void sroce_sched_tx_end(struct sroce_qp *qp)
 		again = false;
 		if (test_and_clear_bit(SROCE_EV_TX, &qp->events) &&
 		    likely(!READ_ONCE(qp->dead))) {
-			tx->batch_ns = 0;
+			sroce_sched_unhold(qp);
 			again = run_tx(qp);
 		}
 		flush_batch(qp, qp->scq, &tx->batch, SROCE_EV_SCQ_OVERFLOW);
@@ -330,53 +331,91 @@ void sroce_sched_kick_tx(struct sroce_qp *qp)
 	local_bh_enable();
 }
 
-/*
- * Would waiting for more requests cost the program nothing, and bring some?  It
- * has completions to look at, the requests are small, so that walking the stack
- * is most of what they cost, and the doorbell was rung just before, too.
+/**
+ * sroce_sched_kick_tx_soon() - have the requester look for work, not in the caller
+ * @qp: the QP; under RCU, it may be dead
+ *
+ * For callers whose locks a completion handler may want: it runs in a softirq,
+ * right here where that can be.
+ *
+ * Context: Any.
  */
-static bool pays_to_wait(struct sroce_qp *qp, u32 wait_ns)
+void sroce_sched_kick_tx_soon(struct sroce_qp *qp)
 {
-	const struct sroce_tx *tx = &qp->tx;
+	const bool here = !in_hardirq() && !irqs_disabled();
 
-	return sroce_wq_batchable(&tx->sq) && sroce_cq_waiting(qp->scq) &&
-	       ktime_get_ns() - READ_ONCE(tx->rang_ns) < wait_ns / SOON;
+	set_bit(SROCE_EV_TX, &qp->events);
+	if (here)
+		local_bh_disable();
+	queue_bh(qp);
+	if (here)
+		local_bh_enable();
 }
 
-/* Let the clock send what was posted; false when somebody is at it anyway. */
-static bool hold_back(struct sroce_qp *qp, u32 wait_ns)
+/**
+ * sroce_sched_unhold() - no request waits for more of them any longer
+ * @qp: the QP, tx.lock held
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_sched_unhold(struct sroce_qp *qp)
 {
 	struct sroce_tx *tx = &qp->tx;
+
+	lockdep_assert_held(&tx->lock);
+	if (!tx->batch_ns)
+		return;
+	tx->batch_ns = 0;
+	if (tx->sq.user)
+		return;
+	if (READ_ONCE(tx->sq.prod) - tx->sq.next < COMPANY)
+		WRITE_ONCE(tx->alone, ALONE);
+	sroce_cq_unpark(qp->scq, qp);
+	if (qp->rcq != qp->scq)
+		sroce_cq_unpark(qp->rcq, qp);
+}
+
+/* Have the CQs of a kernel QP tell when their user has nothing left to look at. */
+static bool park(struct sroce_qp *qp)
+{
+	if (qp->tx.sq.user)
+		return true;
+	if (!sroce_cq_park(qp->scq, qp, true))
+		return false;
+	if (qp->rcq == qp->scq || sroce_cq_park(qp->rcq, qp, false))
+		return true;
+	sroce_cq_unpark(qp->scq, qp);
+	return false;
+}
+
+/**
+ * sroce_sched_hold() - let the clock send what was posted
+ * @qp: the QP
+ * @until_ns: when, at the latest
+ *
+ * Context: Softirqs may run.
+ * Return: false when it is to be sent at once: somebody is at it anyway, or the
+ *	kernel user has looked at its completions or sleeps by now.
+ */
+bool sroce_sched_hold(struct sroce_qp *qp, u64 until_ns)
+{
+	struct sroce_tx *tx = &qp->tx;
+	bool held;
 
 	local_bh_disable();
 	if (!spin_trylock(&tx->lock)) {
 		local_bh_enable();
 		return false;
 	}
-	if (!tx->batch_ns)
-		tx->batch_ns = ktime_get_ns() + wait_ns;
+	held = park(qp);
+	if (held) {
+		sroce_stat_inc(qp, HELD_DOORBELLS);
+		if (!tx->batch_ns)
+			tx->batch_ns = until_ns;
+	}
 	sroce_sched_tx_end(qp);
 	local_bh_enable();
-	return true;
-}
-
-/**
- * sroce_sched_doorbell() - requests were posted
- * @qp: the QP
- *
- * They go out here and now, unless waiting for more pays.  A program in a hurry
- * polls first, and never waits.
- *
- * Context: Any.
- */
-void sroce_sched_doorbell(struct sroce_qp *qp)
-{
-	u32 wait_ns = READ_ONCE(qp->dev->knobs.doorbell_us) * NSEC_PER_USEC;
-
-	if (!wait_ns || !pays_to_wait(qp, wait_ns) || !hold_back(qp, wait_ns))
-		sroce_sched_kick_tx(qp);
-	if (wait_ns && qp->tx.sq.user)
-		WRITE_ONCE(qp->tx.rang_ns, ktime_get_ns());
+	return held;
 }
 
 /**

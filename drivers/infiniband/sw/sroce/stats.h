@@ -28,6 +28,7 @@ struct sroce_dev;
 	X(SENT_TRAINS,		sent_trains)			\
 	X(SENT_PACKS,		sent_packs)				\
 	X(RCVD_TRAINS,		rcvd_trains)			\
+	X(HELD_DOORBELLS,	held_doorbells)			\
 	X(DUP_REQUEST,		duplicate_request)		\
 	X(OUT_OF_SEQ,		out_of_sequence)		\
 	X(RCVD_RNR,		rcvd_rnr_err)			\

@@ -16,6 +16,7 @@
 #include "counter.h"
 #include "cq.h"
 #include "dev.h"
+#include "doorbell.h"
 #include "mad.h"
 #include "mcast.h"
 #include "mw.h"
@@ -270,6 +271,23 @@ static const struct attribute_group dev_attr_group = {
 	.attrs = dev_attrs,
 };
 
+/* A kernel user that looks for completions tells what may go on waiting. */
+static int poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
+{
+	int got = sroce_cq_poll(ibcq, n, wc);
+
+	sroce_doorbell_polled(to_sroce_cq(ibcq));
+	return got;
+}
+
+static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	int missed = sroce_cq_arm(ibcq, flags);
+
+	sroce_doorbell_polled(to_sroce_cq(ibcq));
+	return missed;
+}
+
 static const struct ib_device_ops verbs_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_RXE,
@@ -316,7 +334,7 @@ static const struct ib_device_ops verbs_ops = {
 	.modify_qp = sroce_qpmod_modify,
 	.modify_srq = sroce_srq_modify,
 	.peek_cq = sroce_cq_peek,
-	.poll_cq = sroce_cq_poll,
+	.poll_cq = poll_cq,
 	.post_recv = sroce_qp_post_recv,
 	.post_send = sroce_qp_post_send,
 	.post_srq_recv = sroce_srq_post_recv,
@@ -329,7 +347,7 @@ static const struct ib_device_ops verbs_ops = {
 	.query_srq = sroce_srq_query,
 	.reg_user_mr = reg_user_mr,
 	.reg_user_mr_dmabuf = reg_dmabuf,
-	.req_notify_cq = sroce_cq_arm,
+	.req_notify_cq = req_notify_cq,
 	.rereg_user_mr = sroce_reg_again,
 	SROCE_OP_RESIZE_CQ(resize_user_cq),
 

@@ -19,10 +19,6 @@
 
 #include "dev.h"
 
-/* So many small requests are worth a burst of their own. */
-#define BATCH_WQES	16
-#define BATCH_BYTES	1024
-
 /**
  * struct op_row - how a posted opcode is taken in
  * @op: enum sroce_op, SROCE_OP_N when unsupported
@@ -240,32 +236,6 @@ static void snapshot(struct sroce_sq *sq, enum sroce_qp_type type,
 	memcpy(w->sge, slot->dma.sge, w->num_sge * sizeof(w->sge[0]));
 	barrier_data(w->sge);	/* the sum below is taken of the copy */
 	check_sges(w);
-}
-
-/**
- * sroce_wq_batchable() - would requests just posted gain from waiting for more
- * @sq: the send queue
- *
- * Looks at the shared ring and at indices that change meanwhile: the answer
- * decides when something is sent, never what.
- *
- * Context: Any.
- * Return: true for a few small requests of a user QP.
- */
-bool sroce_wq_batchable(const struct sroce_sq *sq)
-{
-	const struct rxe_send_wqe *slot;
-	u32 pending, have;
-
-	if (!sq->user)
-		return false;
-	pending = sroce_ring_pending(&sq->ring);
-	have = READ_ONCE(sq->prod) - READ_ONCE(sq->tail);
-	if (pending - have > BATCH_WQES)
-		return false;
-	slot = sroce_ring_slot(&sq->ring,
-			       READ_ONCE(sq->ring.index) + pending - 1);
-	return READ_ONCE(slot->dma.length) <= BATCH_BYTES;
 }
 
 /**

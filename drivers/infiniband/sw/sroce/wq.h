@@ -222,7 +222,6 @@ int sroce_wq_create_rq(struct sroce_rq *rq, struct ib_ucontext *uc,
 		       struct ib_qp_cap *cap, struct mminfo *mi);
 void sroce_wq_destroy_rq(struct sroce_rq *rq);
 
-bool sroce_wq_batchable(const struct sroce_sq *sq);
 int sroce_wq_fetch(struct sroce_sq *sq, enum sroce_qp_type type);
 void sroce_wq_complete(struct sroce_sq *sq, u32 n);
 int sroce_wq_post_send(struct sroce_sq *sq, enum sroce_qp_type type,

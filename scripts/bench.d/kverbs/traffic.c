@@ -9,7 +9,7 @@
  *
  * Writing "DEVICE DEVICE KEY=VALUE..." to debugfs kverbs/run measures:
  *   op=write|read|send|read_inv  size=BYTES  mtu=BYTES  qps=N  list=N (WRs per doorbell)
- *   signal=N (one completion per N WRs)  depth=N  warm=MS  ms=MS
+ *   signal=N (one completion per N WRs)  depth=N  warm=MS  ms=MS  held=N (held.h)
  * Reading it gives "MESSAGES NS BUSY_NS ALL_MESSAGES" of the last run: messages
  * completed in the measured time, that time, and the processor time in it.
  *
@@ -33,6 +33,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "busy.h"
+#include "held.h"
 
 #define QPS_MAX		64
 #define LIST_MAX	64
@@ -49,7 +50,7 @@ struct known {
 
 struct spec {
 	enum ib_wr_opcode op;
-	u32 size, mtu, qps, list, signal, depth, warm, ms;
+	u32 size, mtu, qps, list, signal, depth, warm, ms, held;
 };
 
 struct end {
@@ -256,23 +257,15 @@ static int find_gid(struct end *e)
 	return err;
 }
 
-static struct ib_device *find_device(const char *name)
-{
-	struct known *k;
-
-	list_for_each_entry(k, &devices, node)
-		if (!strcmp(dev_name(&k->ib->dev), name))
-			return k->ib;
-	return NULL;
-}
-
 static int end_open(struct end *e, const char *name)
 {
 	struct ib_cq_init_attr attr = { .cqe = spec.depth * spec.qps + 16 };
+	struct known *k;
 	int err;
 
-	memset(e, 0, sizeof(*e));
-	e->ib = find_device(name);
+	list_for_each_entry(k, &devices, node)
+		if (!strcmp(dev_name(&k->ib->dev), name))
+			e->ib = k->ib;
 	if (!e->ib)
 		return -ENODEV;
 	err = find_gid(e);
@@ -491,6 +484,8 @@ static int measure(void)
 			return err;
 	}
 	done = 0;
+	if (spec.held)
+		return held_check(conns[0].qp[0], post_list, spec.held);
 	err = traffic(spec.warm);
 	if (err)
 		return err;
@@ -516,10 +511,10 @@ static int run(const char *a, const char *b)
 	int err, i;
 	u32 q;
 
-	init_completion(&woken);
 	conns = kvcalloc(spec.qps, sizeof(*conns), GFP_KERNEL);
 	if (!conns)
 		return -ENOMEM;
+	init_completion(&woken);
 	memset(ends, 0, sizeof(ends));
 	err = end_open(&ends[0], a) ? : end_open(&ends[1], b);
 	if (!err)
@@ -536,17 +531,16 @@ static int run(const char *a, const char *b)
 
 static int parse_op(const char *name)
 {
-	if (!strcmp(name, "write"))
-		spec.op = IB_WR_RDMA_WRITE;
-	else if (!strcmp(name, "read"))
-		spec.op = IB_WR_RDMA_READ;
-	else if (!strcmp(name, "send"))
-		spec.op = IB_WR_SEND;
-	else if (!strcmp(name, "read_inv"))
-		spec.op = IB_WR_RDMA_READ_WITH_INV;
-	else
-		return -EINVAL;
-	return 0;
+	static const char * const names[] = {
+		[IB_WR_RDMA_WRITE] = "write", [IB_WR_SEND] = "send",
+		[IB_WR_RDMA_READ] = "read",
+		[IB_WR_RDMA_READ_WITH_INV] = "read_inv",
+	};
+
+	for (spec.op = 0; spec.op < ARRAY_SIZE(names); spec.op++)
+		if (names[spec.op] && !strcmp(names[spec.op], name))
+			return 0;
+	return -EINVAL;
 }
 
 static int parse_word(char *word)
@@ -559,6 +553,7 @@ static int parse_word(char *word)
 		{ "qps", &spec.qps }, { "list", &spec.list },
 		{ "signal", &spec.signal }, { "depth", &spec.depth },
 		{ "warm", &spec.warm }, { "ms", &spec.ms },
+		{ "held", &spec.held },
 	};
 	char *value = strchr(word, '=');
 	int i;
