@@ -138,6 +138,23 @@ static void off_test(struct kunit *test)
 			SROCE_REHASH_MOVE);
 }
 
+static void share_test(struct kunit *test)
+{
+	struct sroce_dcqcn_param p = {
+		.line_rate_kbps = 4000000000U,
+		.rehash_share_q10 = 16,
+	};
+	u64 line = p.line_rate_kbps * 125ULL;
+
+	KUNIT_EXPECT_TRUE(test, sroce_rehash_is_small(&p, 0));
+	KUNIT_EXPECT_TRUE(test, sroce_rehash_is_small(&p, line / 64));
+	KUNIT_EXPECT_FALSE(test, sroce_rehash_is_small(&p, line / 64 + 1));
+	p.rehash_share_q10 = 1024;
+	KUNIT_EXPECT_TRUE(test, sroce_rehash_is_small(&p, line));
+	p.rehash_share_q10 = 0;
+	KUNIT_EXPECT_FALSE(test, sroce_rehash_is_small(&p, 1));
+}
+
 static void lost_test(struct kunit *test)
 {
 	struct sroce_rehash r = {};
@@ -210,6 +227,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pause_test),
 	KUNIT_CASE(vain_test),
 	KUNIT_CASE(off_test),
+	KUNIT_CASE(share_test),
 	KUNIT_CASE(lost_test),
 	KUNIT_CASE(port_test),
 	{}

@@ -68,7 +68,7 @@ knobs() {
 		rp_dce_tcp_g:1024 np_cnp_dscp:64 np_cnp_prio:8 \
 		line_rate:999 rp_time_reset:131072 rp_min_dec_fac:101 \
 		rp_hai_rate:x rp_rehash_rounds:1000001 \
-		rp_rehash_drain_us:100001; do
+		rp_rehash_drain_us:100001 rp_rehash_share:1025; do
 		bad=${name#*:} name=${name%:*}
 		if cc $DEV_A "$name" "$bad"; then
 			echo "$name took $bad"

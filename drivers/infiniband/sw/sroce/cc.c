@@ -305,8 +305,9 @@ static bool requests_arrived(const struct sroce_qp *qp, u64 now_ns)
 }
 
 /*
- * Would the window be empty soon if nothing more was sent?  The last packet must
- * have asked for an ACK, and the answer to a READ may take any time.
+ * Would the window be empty soon if nothing more was sent, and nobody be
+ * disturbed?  The last packet must have asked for an ACK, and the answer to a
+ * READ may take any time.
  */
 static bool pause_helps(const struct sroce_qp *qp)
 {
@@ -314,6 +315,8 @@ static bool pause_helps(const struct sroce_qp *qp)
 
 	return qp->type == SROCE_QPT_RC && !tx->since_ackreq && !tx->rd_out &&
 	       !tx->hold_ns && !tx->probe &&
+	       sroce_rehash_is_small(&qp->dev->cc.param,
+				     sroce_dcqcn_rate(&tx->cc.rp)) &&
 	       !sroce_window_resending(&tx->window);
 }
 

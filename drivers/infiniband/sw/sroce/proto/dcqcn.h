@@ -68,6 +68,8 @@
  *	another source port, 0: never
  * @rehash_drain_us: rp_rehash_drain_us (own); longest pause for that, µs, 0: it
  *	never pauses
+ * @rehash_share_q10: rp_rehash_share (own); only flows with at most this part of
+ *	the line pause, Q10
  *
  * Names and units of the knobs are those of mlx5, where it has them.  Shared by all QPs of a
  * device; a reader takes each value as it finds it, so a change needs no lock.
@@ -99,6 +101,7 @@ struct sroce_dcqcn_param {
 	u32 loss_is_mark;
 	u32 rehash_rounds;
 	u32 rehash_drain_us;
+	u32 rehash_share_q10;
 };
 
 /**
@@ -129,6 +132,7 @@ struct sroce_dcqcn_param {
  * @SROCE_DCQCN_KNOB_LOSS_IS_MARK: rp_loss_is_mark
  * @SROCE_DCQCN_KNOB_REHASH_ROUNDS: rp_rehash_rounds
  * @SROCE_DCQCN_KNOB_REHASH_DRAIN: rp_rehash_drain_us
+ * @SROCE_DCQCN_KNOB_REHASH_SHARE: rp_rehash_share
  * @SROCE_DCQCN_KNOBS: number of knobs
  */
 enum sroce_dcqcn_knob_id {
@@ -158,6 +162,7 @@ enum sroce_dcqcn_knob_id {
 	SROCE_DCQCN_KNOB_LOSS_IS_MARK,
 	SROCE_DCQCN_KNOB_REHASH_ROUNDS,
 	SROCE_DCQCN_KNOB_REHASH_DRAIN,
+	SROCE_DCQCN_KNOB_REHASH_SHARE,
 	SROCE_DCQCN_KNOBS
 };
 

@@ -56,6 +56,7 @@ const struct sroce_dcqcn_knob sroce_dcqcn_knobs[SROCE_DCQCN_KNOBS] = {
 	KNOB(LOSS_IS_MARK, "rp_loss_is_mark", loss_is_mark, "bool", 0, 1),
 	KNOB(REHASH_ROUNDS, "rp_rehash_rounds", rehash_rounds, "rounds", 0, 1000000),
 	KNOB(REHASH_DRAIN, "rp_rehash_drain_us", rehash_drain_us, "us", 0, 100000),
+	KNOB(REHASH_SHARE, "rp_rehash_share", rehash_share_q10, "1/1024", 0, 1024),
 };
 
 /**
@@ -105,6 +106,7 @@ void sroce_dcqcn_param_defaults(struct sroce_dcqcn_param *p,
 		.loss_is_mark = 0,
 		.rehash_rounds = 4,
 		.rehash_drain_us = 1000,
+		.rehash_share_q10 = 16,
 	};
 }
 

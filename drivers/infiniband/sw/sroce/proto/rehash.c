@@ -13,6 +13,7 @@
 #include <linux/minmax.h>
 
 #define NS_PER_US	1000ULL
+#define BYTES_PER_KBIT	125ULL
 
 /* Source ports of RoCEv2: 14 bits of entropy (IBA A17.9.1) */
 #define PORT_FIRST	0xc000U
@@ -85,6 +86,25 @@ enum sroce_rehash_step sroce_rehash_step(struct sroce_rehash *r,
 		return SROCE_REHASH_STAY;
 	r->pause_ns = now_ns + drain_ns;
 	return SROCE_REHASH_WAIT;
+}
+
+/**
+ * sroce_rehash_is_small() - is a flow one of many
+ * @p: knobs of the device
+ * @rate_bytes_per_s: its rate, bytes/s, below 2^40
+ *
+ * A flow that has much of its line is one of few at its bottleneck.  If it
+ * paused, the queue would run empty, and the others would take it for room.
+ *
+ * Context: any.
+ * Return: true when nobody would notice its pause.
+ */
+bool sroce_rehash_is_small(const struct sroce_dcqcn_param *p,
+			   u64 rate_bytes_per_s)
+{
+	u64 line = p->line_rate_kbps * BYTES_PER_KBIT;
+
+	return rate_bytes_per_s << 10 <= line * p->rehash_share_q10;
 }
 
 /**

@@ -60,6 +60,8 @@ enum sroce_rehash_step sroce_rehash_step(struct sroce_rehash *r,
 					 const struct sroce_dcqcn_param *p,
 					 bool empty, bool may_pause,
 					 u64 now_ns);
+bool sroce_rehash_is_small(const struct sroce_dcqcn_param *p,
+			   u64 rate_bytes_per_s);
 bool sroce_rehash_lost(struct sroce_rehash *r,
 		       const struct sroce_dcqcn_param *p, u32 timeouts);
 u16 sroce_rehash_port(const struct sroce_rehash *r, u32 lqpn, u32 rqpn);
