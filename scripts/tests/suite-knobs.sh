@@ -97,6 +97,7 @@ done
 settle
 before=$(packs) trains=$(counter $DEV_B rcvd_trains)
 verify "packs split on their way" 60 -o write -m 256 -M 30000 -n 40 -t 8 -s 35 -1
+verify "long packs split on their way" 60 -o write -m 1024 -M 65536 -n 40 -t 8 -s 36 -1
 settle
 holds "they were packs when they left" [ "$(packs)" -gt "$before" ]
 holds "and none arrived whole" [ "$(counter $DEV_B rcvd_trains)" -eq "$trains" ]

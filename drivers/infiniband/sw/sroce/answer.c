@@ -284,9 +284,10 @@ static bool stream_read(struct sroce_qp *qp, struct run *run,
 		src.va = r->va + at;
 		bytes = sroce_frame_bytes(sroce_opcode_info(h.opcode)->hdr_bytes,
 					  n);
+		/* first and last have an AETH more than those between them */
+		run->train.run = r->next ? r->npsn - 1 - r->next : 0;
 		if (sroce_train_full(&run->train, bytes) ||
-		    (r->next == 1 && r->npsn > SROCE_PACK_RUN &&
-		     sroce_train_splits(&run->train, bytes))) {
+		    sroce_train_splits(&run->train, bytes)) {
 			flush(qp, run);
 			if (sroce_sched_rx_blocked(qp) || !get_budget(qp, run))
 				break;

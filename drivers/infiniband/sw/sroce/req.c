@@ -100,10 +100,11 @@ static bool get_budget(struct sroce_qp *qp, struct run *run)
 /*
  * May another packet leave now?  The train is sent before the device is asked.
  * After an RNR NAK a burst would only be refused again, so one packet probes.
- * Where many packets of @bytes follow, they are worth a train of their own.
+ * Where many packets of @bytes follow, @like with this one, they are worth a train
+ * of their own.
  */
 static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes,
-			  bool run_begins)
+			  u32 like)
 {
 	const struct sroce_window *win = &qp->tx.window;
 
@@ -111,8 +112,9 @@ static enum step may_send(struct sroce_qp *qp, struct run *run, u32 bytes,
 		return STEP_STOP;
 	if (run->frames >= SROCE_RUN_FRAMES)
 		return STEP_AGAIN;
+	run->train.run = like;
 	if (sroce_train_full(&run->train, bytes) ||
-	    (unlikely(run_begins) && sroce_train_splits(&run->train, bytes))) {
+	    sroce_train_splits(&run->train, bytes)) {
 		if (!flush(qp, run) || sroce_sched_tx_blocked(qp) ||
 		    !get_budget(qp, run))
 			return STEP_STOP;
@@ -320,7 +322,7 @@ static enum step send_packets(struct sroce_qp *qp, struct run *run,
 		payload = min(qp->pmtu, w->length - (idx << qp->pmtu_shift));
 		bytes = sroce_frame_bytes(info->hdr_bytes, payload);
 		step = may_send(qp, run, bytes,
-				idx == 1 && w->npsn > SROCE_PACK_RUN);
+				idx ? w->npsn - idx : 0);
 		if (step != STEP_ON)
 			return step;
 		probe = qp->tx.tail_probe;
@@ -360,7 +362,7 @@ static enum step send_request(struct sroce_qp *qp, struct run *run,
 	if (sroce_op_info(w->op)->flags & SROCE_OPI_PAYLOAD)
 		payload = w->length;	/* ATOMIC WRITE */
 	step = may_send(qp, run, sroce_frame_bytes(info->hdr_bytes, payload),
-			false);
+			0);
 	if (step != STEP_ON)
 		return step;
 	/* atomics and whole READs are their own last packet */

@@ -15,6 +15,7 @@
 #include "trace.h"
 
 #include <linux/netdevice.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
@@ -24,8 +25,12 @@
 #include <net/sock.h>
 #include <net/udp.h>
 
-/* Pages a CPU keeps to build frames on; each holds 32 KB where memory allows. */
+/*
+ * Pages a CPU keeps to build frames on; each holds 32 KB where memory allows, and
+ * one for long packs a whole pack.
+ */
 #define FRAG_PAGES	16
+#define PACK_ORDER	get_order(SZ_64K)
 
 /* Ethernet around an IP packet: header, FCS, preamble, gap between frames. */
 #define L2_BYTES	38
@@ -53,6 +58,7 @@ struct frag_ring {
 };
 
 static DEFINE_PER_CPU(struct frag_ring, frag_rings);
+static DEFINE_PER_CPU(struct frag_ring, pack_rings);
 
 static struct page_frag *frag_pick(struct frag_ring *r, u32 bytes)
 {
@@ -72,14 +78,42 @@ static struct page_frag *frag_pick(struct frag_ring *r, u32 bytes)
 	return &r->frag[r->cur];
 }
 
-/* A fragment with room for @bytes behind its offset, or NULL. */
-static struct page_frag *frag_get(u32 bytes)
+/* @pf with room for @bytes behind its offset, or NULL. */
+static struct page_frag *frag_fit(struct page_frag *pf, u32 bytes)
 {
-	struct page_frag *pf = frag_pick(this_cpu_ptr(&frag_rings), bytes);
-
 	if (!skb_page_frag_refill(bytes, pf, GFP_ATOMIC | __GFP_NOWARN) ||
 	    pf->offset + bytes > pf->size)
 		return NULL;
+	return pf;
+}
+
+static struct page_frag *frag_get(u32 bytes)
+{
+	return frag_fit(frag_pick(this_cpu_ptr(&frag_rings), bytes), bytes);
+}
+
+/*
+ * The same in pages of their own, each as large as a pack gets.  What is short stays
+ * where 32 KB are used again and again: they are in the cache.
+ */
+static struct page_frag *frag_get_large(u32 bytes)
+{
+	struct page_frag *pf = frag_pick(this_cpu_ptr(&pack_rings), bytes);
+	struct page *page;
+
+	if (pf->page && page_ref_count(pf->page) == 1)
+		pf->offset = 0;
+	if (!pf->page || pf->offset + bytes > pf->size) {
+		page = alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN |
+				   __GFP_NORETRY, PACK_ORDER);
+		if (!page)
+			return NULL;
+		if (pf->page)
+			put_page(pf->page);
+		*pf = (struct page_frag) {
+			.page = page, .size = PAGE_SIZE << PACK_ORDER,
+		};
+	}
 	return pf;
 }
 
@@ -112,18 +146,24 @@ static struct sk_buff *frame_skb(u32 room, u32 bytes)
 	return skb;
 }
 
+static void frag_ring_free(struct frag_ring *r)
+{
+	int i;
+
+	for (i = 0; i < FRAG_PAGES; i++) {
+		if (r->frag[i].page)
+			put_page(r->frag[i].page);
+		r->frag[i].page = NULL;
+	}
+}
+
 static void frag_rings_free(void)
 {
-	int cpu, i;
+	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct frag_ring *r = per_cpu_ptr(&frag_rings, cpu);
-
-		for (i = 0; i < FRAG_PAGES; i++) {
-			if (r->frag[i].page)
-				put_page(r->frag[i].page);
-			r->frag[i].page = NULL;
-		}
+		frag_ring_free(per_cpu_ptr(&frag_rings, cpu));
+		frag_ring_free(per_cpu_ptr(&pack_rings, cpu));
 	}
 }
 
@@ -167,24 +207,39 @@ static bool packs(const struct sroce_train *t, u32 bytes)
 	       READ_ONCE(path->dev->knobs.packs);
 }
 
+/* Frames of @bytes that a pack can have. */
+static u32 pack_frames(const struct sroce_train *t, u32 bytes)
+{
+	return max(min(t->max_bytes / bytes, t->max_frames), 1U);
+}
+
 /**
  * sroce_train_splits() - should a run of equal frames begin another train
- * @t: the train
- * @bytes: UDP payload of each of the many frames
+ * @t: the train; its member run is set
+ * @bytes: UDP payload of each of them
+ *
+ * A few more than what fills packs travel with what is in front of the run: an skb
+ * of their own costs more.
  *
  * Context: Bottom halves off.
  * Return: true when they could be packed, and not behind what is in the train.
  */
-bool sroce_train_splits(const struct sroce_train *t, u32 bytes)
+bool sroce_train_splits(struct sroce_train *t, u32 bytes)
 {
-	return t->frames && !(t->buf && t->head_bytes == bytes) &&
-	       packs(t, bytes);
+	u32 rest;
+
+	if (t->run < PACK_LEAST || !t->frames ||
+	    (t->buf && t->head_bytes == bytes) || !packs(t, bytes))
+		return false;
+	rest = t->run % pack_frames(t, bytes);
+	t->mixed = rest && rest < PACK_LEAST;
+	return !t->mixed;
 }
 
 /* Can a frame follow the others of a pack? */
 static bool pack_takes(const struct sroce_train *t, u32 bytes)
 {
-	return bytes <= t->head_bytes && !t->short_end &&
+	return bytes <= t->head_bytes && !t->short_end && !t->mixed &&
 	       t->bytes + bytes <= t->room;
 }
 
@@ -286,22 +341,28 @@ static void dress(const struct sroce_train *t, struct sk_buff *skb, u32 bytes,
 }
 
 /*
- * Take what is left of a page for a pack.  How much of it is used shows when the
- * pack is sent; until then the ring finds the page full.
+ * Take what is left of a page for a pack, of one that has room for what is known to
+ * follow.  How much of it is used shows when the pack is sent; until then the ring
+ * finds the page full.
  */
 static u8 *pack_begin(struct sroce_train *t, u32 bytes)
 {
-	const u32 tail = SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
-	struct page_frag *pf;
+	const u32 around = t->headroom + SMP_CACHE_BYTES +
+			   SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	u32 least = min(PACK_LEAST * bytes, PACK_LEAST_BYTES);
+	u32 most = min(t->run, pack_frames(t, bytes)) * bytes;
+	struct page_frag *pf = NULL;
 
-	pf = frag_get(t->headroom + min(PACK_LEAST * bytes, PACK_LEAST_BYTES) +
-		      SMP_CACHE_BYTES + tail);
+	if (most > least)
+		pf = frag_get_large(around + most);
+	if (!pf)
+		pf = frag_get(around + least);
 	if (!pf)
 		return NULL;
 	t->pf = pf;
 	t->buf = page_address(pf->page) + pf->offset;
 	/* the end is rounded up before the tail follows */
-	t->room = pf->size - pf->offset - t->headroom - SMP_CACHE_BYTES - tail;
+	t->room = pf->size - pf->offset - around;
 	pf->offset = pf->size;
 	get_page(pf->page);
 	return t->buf + t->headroom;
@@ -534,6 +595,7 @@ int sroce_train_send(struct sroce_train *t)
 	const struct sroce_path *path = t->path;
 	struct sroce_lane *lane = t->lane;
 	const bool pack = t->buf;
+	const u32 run = t->run;
 	int err = 0;
 
 	if (pack && !pack_close(t)) {
@@ -558,6 +620,7 @@ int sroce_train_send(struct sroce_train *t)
 	}
 	sroce_train_init(t, t->path);
 	t->lane = lane;
+	t->run = run;
 	return err;
 }
 

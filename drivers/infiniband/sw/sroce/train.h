@@ -27,9 +27,6 @@ struct sroce_path;
 #define SROCE_TRAIN_FRAMES	128
 #define SROCE_TRAIN_BYTES	64000
 
-/* From so many equal frames on a pack is worth a walk of its own. */
-#define SROCE_PACK_RUN		8
-
 /**
  * struct sroce_train - frames of one path on their way out
  * @path: where they go
@@ -38,11 +35,14 @@ struct sroce_path;
  * @head: first frame, NULL while the train is empty
  * @last: last member of the frag_list
  * @cur: frame allocated and not yet committed; NULL in a pack
+ * @run: frames like the next one that follow, that one included, as far as known;
+ *	the caller's
  * @cur_bytes: pack: UDP payload of that frame
  * @buf: pack: where it begins, headroom first; NULL for a train
  * @pf: pack: page of this CPU's ring that @buf lies in
  * @room: pack: bytes from the first frame to the end of what may be filled
  * @no_pack: must not become a pack; until it is sent
+ * @mixed: more than one unequal frame follows, so the first is no pack's
  * @short_end: pack: the last frame is shorter, and therefore the last
  * @frames: frames committed
  * @bytes: their UDP payload
@@ -64,9 +64,11 @@ struct sroce_train {
 	u8 *buf;
 	struct page_frag *pf;
 	u32 room;
+	u32 run;
 	u32 cur_bytes;
 	bool short_end;
 	bool no_pack;
+	bool mixed;
 	u32 frames;
 	u32 bytes;
 	u32 head_bytes;
@@ -91,7 +93,7 @@ static inline u16 sroce_train_id(const struct sroce_train *t)
 }
 
 void sroce_train_init(struct sroce_train *t, struct sroce_path *path);
-bool sroce_train_splits(const struct sroce_train *t, u32 bytes);
+bool sroce_train_splits(struct sroce_train *t, u32 bytes);
 bool sroce_train_full(const struct sroce_train *t, u32 bytes);
 void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id);
 void sroce_train_commit(struct sroce_train *t);
