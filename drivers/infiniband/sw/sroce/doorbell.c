@@ -115,11 +115,9 @@ void sroce_doorbell_ring(struct sroce_qp *qp)
 	u32 wait_ns = READ_ONCE(qp->dev->knobs.doorbell_us) * NSEC_PER_USEC;
 	u64 now_ns = wait_ns ? pays_to_wait(qp, wait_ns) : 0;
 
-	if (now_ns && sroce_sched_hold(qp, now_ns + wait_ns)) {
-		WRITE_ONCE(qp->tx.rang_ns, now_ns);
-		return;
-	}
-	sroce_sched_kick_tx(qp);
+	if (!now_ns || !sroce_sched_hold(qp, now_ns + wait_ns))
+		sroce_sched_kick_tx(qp);
+	/* behind it: sending, and setting the clock, takes time that is not the user's */
 	if (wait_ns && may_hold_next(qp))
 		WRITE_ONCE(qp->tx.rang_ns, ktime_get_ns());
 }

@@ -179,6 +179,27 @@ static u64 responder_deadline(const struct sroce_qp *qp)
 	return pace_ns;
 }
 
+/* When the earliest of all deadlines is. */
+static u64 deadline(const struct sroce_qp *qp)
+{
+	const struct sroce_tx *tx = &qp->tx;
+	u64 when = responder_deadline(qp);
+
+	/* in other states nobody looks at these, and they would strike for ever */
+	if (!sroce_qpstate_can_transmit(tx->state))
+		return when;
+	when = min(when, sroce_window_deadline(&tx->window));
+	if (tx->hold_ns)
+		when = min(when, tx->hold_ns);
+	if (tx->tail_ns)
+		when = min(when, tx->tail_ns);
+	if (tx->batch_ns)
+		when = min(when, tx->batch_ns);
+	if (tx->cc.pace_ns)
+		when = min(when, tx->cc.pace_ns);
+	return when;
+}
+
 /* Arm the hrtimer when the earliest deadline is before the one it has. */
 static void arm_timer(struct sroce_qp *qp)
 {
@@ -187,19 +208,7 @@ static void arm_timer(struct sroce_qp *qp)
 
 	if (READ_ONCE(qp->dead))
 		return;
-	when = responder_deadline(qp);
-	/* in other states nobody looks at these, and they would strike for ever */
-	if (sroce_qpstate_can_transmit(tx->state)) {
-		when = min(when, sroce_window_deadline(&tx->window));
-		if (tx->hold_ns)
-			when = min(when, tx->hold_ns);
-		if (tx->tail_ns)
-			when = min(when, tx->tail_ns);
-		if (tx->batch_ns)
-			when = min(when, tx->batch_ns);
-		if (tx->cc.pace_ns)
-			when = min(when, tx->cc.pace_ns);
-	}
+	when = deadline(qp);
 	if (when >= tx->timer_ns)
 		return;
 	WRITE_ONCE(tx->timer_ns, when);
@@ -460,7 +469,9 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	WRITE_ONCE(qp->tx.timer_ns, SROCE_WINDOW_OFF);
 	/* disarmed before looking; pairs with the barrier in rx_end */
 	smp_mb();
-	set_bit(SROCE_EV_TX, &qp->events);
+	/* a deadline that moved since is no reason to end a hold */
+	if (!qp->tx.batch_ns || deadline(qp) <= ktime_get_ns())
+		set_bit(SROCE_EV_TX, &qp->events);
 	sroce_sched_tx_end(qp);
 	return HRTIMER_NORESTART;
 }
