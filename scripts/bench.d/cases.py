@@ -94,6 +94,7 @@ NO_TRAINS = "no trains"     # no slower than rdma_rxe in any case
 KNOBS = {
     NO_TRAINS: {"trains": "N"},
     "no packs": {"packs": "N"},
+    "no steering": {"steer": "N"},
     "no doorbell wait": {"doorbell_us": "0"},
     "no hook": {"hook": "N"},
     "no ACK coalescing": {"coalesce_acks": "N"},

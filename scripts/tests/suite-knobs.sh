@@ -66,6 +66,15 @@ verify "small windows" 60 -m 4096 -M 60000 -n 40 -t 8 -s 26
 knob window_bytes 524288
 knob inflight_bytes 409600
 
+# with one CPU there is no other that could receive; suite steer has two
+knob steer 0
+settle
+before=$(counter $DEV_B rcvd_steered)
+verify "steering off" 60 -m 4096 -M 200000 -n 40 -t 8 -s 28
+settle
+holds "nothing is steered then" [ "$(counter $DEV_B rcvd_steered)" -eq "$before" ]
+knob steer 1
+
 packs() { counter $DEV_A sent_packs; }
 
 settle

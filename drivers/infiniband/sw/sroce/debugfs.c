@@ -166,6 +166,7 @@ void sroce_debugfs_publish(struct sroce_dev *dev)
 	debugfs_create_bool("coalesce_acks", 0644, dir, &k->coalesce_acks);
 	debugfs_create_bool("inline_doorbell", 0644, dir, &k->inline_doorbell);
 	debugfs_create_bool("packs", 0644, dir, &k->packs);
+	debugfs_create_bool("steer", 0644, dir, &k->steer);
 	debugfs_create_file_unsafe("doorbell_us", 0644, dir, &k->doorbell_us,
 				   &wait_fops);
 	debugfs_create_file_unsafe("window_bytes", 0644, dir, &k->window_bytes,

@@ -60,6 +60,7 @@ struct sroce_qp;
  *	it to the BH work item
  * @packs: send runs of small frames as one UDP GSO skb to peers that showed they
  *	take whole trains
+ * @steer: receive big trains that this CPU has sent on another CPU
  * @doorbell_us: how long small requests wait for more of them, where the
  *	program has completions to look at anyway, µs; 0: not at all
  * @window_bytes: most bytes a QP keeps unacknowledged
@@ -71,6 +72,7 @@ struct sroce_knobs {
 	bool coalesce_acks;
 	bool inline_doorbell;
 	bool packs;
+	bool steer;
 	u32 doorbell_us;
 	u32 window_bytes;
 	u32 inflight_bytes;

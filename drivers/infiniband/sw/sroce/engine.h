@@ -34,6 +34,7 @@ void sroce_sched_init(sroce_sched_run_fn tx_run, sroce_sched_run_fn rx_run,
 		      void (*err)(struct sroce_qp *qp));
 void sroce_sched_qp_init(struct sroce_qp *qp);
 void sroce_sched_qp_stop(struct sroce_qp *qp);
+void sroce_sched_guest(bool on);
 void sroce_sched_kick_tx(struct sroce_qp *qp);
 void sroce_sched_kick_tx_soon(struct sroce_qp *qp);
 bool sroce_sched_hold(struct sroce_qp *qp, u64 until_ns);

@@ -31,6 +31,7 @@
 #include "qp.h"
 #include "req.h"
 #include "rx.h"
+#include "steer.h"
 #include "train.h"
 #include "ud.h"
 #include "verbs.h"
@@ -81,16 +82,18 @@ static void dealloc_driver(struct ib_device *ibdev)
 		sroce_net_detach(dev);
 	/* 2. what had found a QP of it is done with it */
 	sroce_qp_wait_reaped();
-	/* 3. no more readers of the switches */
+	/* 3. and so are the packets they had another CPU receive */
+	sroce_steer_flush();
+	/* 4. no more readers of the switches */
 	sroce_debugfs_unpublish(dev);
-	/* 4. the tables are empty, their objects were destroyed by ib_core */
+	/* 5. the tables are empty, their objects were destroyed by ib_core */
 	xa_destroy(&dev->keys);
 	xa_destroy(&dev->ahs);
 	xa_destroy(&dev->counters);
 	free_percpu(dev->stats);
-	/* 5. the netdev may go */
+	/* 6. the netdev may go */
 	netdev_put(dev->ndev, &dev->ndev_tracker);
-	/* 6. the list may forget it */
+	/* 7. the list may forget it */
 	mutex_lock(&list_mutex);
 	dev->dead = true;
 	mutex_unlock(&list_mutex);
@@ -139,6 +142,7 @@ static struct sroce_dev *dev_alloc(struct net_device *ndev)
 		.coalesce_acks = true,
 		.inline_doorbell = true,
 		.packs = true,
+		.steer = true,
 		.doorbell_us = DEF_DOORBELL_US,
 		.window_bytes = DEF_WINDOW_BYTES,
 		.inflight_bytes = DEF_INFLIGHT_BYTES,
@@ -473,7 +477,8 @@ static int wire(void)
 {
 	sroce_sched_init(run_tx, sroce_answer_run, sroce_flush_run);
 	sroce_grh_init(sroce_rx_grh);
-	return sroce_net_init(sroce_rx_skb, purge_net);
+	sroce_steer_init();
+	return sroce_net_init(sroce_steer_skb, purge_net);
 }
 
 static int __init sroce_init(void)
@@ -522,6 +527,7 @@ static void __exit sroce_exit(void)
 	ib_unregister_client(&name_client);
 	/* 4. what they stood on */
 	sroce_net_exit();
+	sroce_steer_exit();
 	sroce_train_exit();
 	sroce_rx_exit();
 	sroce_qp_exit();

@@ -220,6 +220,7 @@ void sroce_net_path_set(struct sroce_path *path, const struct sroce_av *av,
 	path->lane.sport = sport;
 	path->priority = av->sl;
 	WRITE_ONCE(path->whole, false);
+	WRITE_ONCE(path->away, 0);
 	WRITE_ONCE(path->moved[SROCE_REQUESTS], false);
 	WRITE_ONCE(path->moved[SROCE_ANSWERS], false);
 	memset(hdr, 0, sizeof(path->lane.hdr));
@@ -360,7 +361,6 @@ static unsigned int hook_take(struct sk_buff *skb, struct net *net,
 		return NF_ACCEPT;
 	skb_set_transport_header(skb, skb_network_offset(skb) + l3_bytes);
 	net_rx(net, skb);
-	consume_skb(skb);
 	return NF_STOLEN;
 }
 
@@ -409,7 +409,6 @@ static int encap_recv(struct sock *sk, struct sk_buff *skb)
 		return 0;
 	}
 	net_rx(sock_net(sk), skb);
-	consume_skb(skb);
 	return 0;
 }
 

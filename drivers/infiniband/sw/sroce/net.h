@@ -53,6 +53,7 @@ enum sroce_mover {
  * @hdr_bytes: bytes of L3 and, but for RoCEv1, UDP header at @hdr; 0 until the path is set
  * @whole: a train of the peer arrived whole, so it takes trains, and packs
  * @moved: who has a lane aside; each is set under its role's lock
+ * @away: not 0: another CPU of this host received big trains of it, not long ago
  * @priority: skb->priority
  * @lane: what all packets take at first
  * @aside: what those who moved take, each by itself: when one moves, packets of
@@ -67,6 +68,7 @@ struct sroce_path {
 	u8 hdr_bytes;
 	bool whole;
 	bool moved[SROCE_MOVERS];
+	u8 away;
 	u32 priority;
 	struct sroce_lane lane;
 	struct sroce_lane aside[SROCE_MOVERS];
@@ -78,7 +80,7 @@ struct sroce_path {
  * typedef sroce_net_rx_fn - receiver of packets for UDP port 4791
  * @net: namespace it arrived in
  * @skb: the packet or train; network and transport header are set, all frames
- *	are linear.  Stays with the caller.
+ *	are linear.  Consumed.
  */
 typedef void (*sroce_net_rx_fn)(struct net *net, struct sk_buff *skb);
 

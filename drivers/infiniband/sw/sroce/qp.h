@@ -139,6 +139,8 @@ struct sroce_cc {
  *	kernel users' only when completions lie there
  * @alone: so many doorbells are not held, because the last hold brought too little
  *	company; kernel users
+ * @cpu: which sent something last; read without the lock
+ * @deep: it has more to do while that is received; likewise
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
  * @page: what the requester, or a READ's answer, waits for
  * @cc: how fast requests may leave
@@ -161,7 +163,9 @@ struct sroce_tx {
 	bool sqd_event;
 	u8 holds;
 	u8 alone;
+	bool deep;
 	u32 fault_idx;
+	u32 cpu;
 	struct sroce_sgl sgl;
 	struct sroce_sgl rd_sgl;
 	u32 sgl_psn;

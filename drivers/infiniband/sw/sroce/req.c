@@ -31,6 +31,9 @@
 /* A tail nobody was asked to acknowledge is asked about after this, ns. */
 #define TAIL_PROBE_NS	1000000ULL
 
+/* So much under way keeps two CPUs at work, bytes. */
+#define DEEP_BYTES	(128 * 1024)
+
 /**
  * enum step - what sending did
  * @STEP_ON: one WQE is done with, look at the next
@@ -68,13 +71,33 @@ static void hold(struct sroce_qp *qp, const struct run *run)
 		tx->holds++;
 }
 
+/*
+ * For who steers: which CPU sends, and whether it has more to do while another
+ * receives.  It has when much is under way, or when the program is busy with what
+ * was completed before; one that waits for each message is not.
+ */
+static void note_sender(struct sroce_qp *qp)
+{
+	struct sroce_tx *tx = &qp->tx;
+	u64 bytes = (u64)sroce_psn_diff(tx->window.nxt, tx->window.una)
+		    << qp->pmtu_shift;
+	bool deep = bytes >= DEEP_BYTES ||
+		    (bytes >= SROCE_TRAIN_BULK && sroce_cq_waiting(qp->scq));
+
+	WRITE_ONCE(tx->cpu, smp_processor_id());
+	WRITE_ONCE(tx->deep, deep);
+}
+
 /* Send the train; false when the stack dropped it and the window went back. */
 static bool flush(struct sroce_qp *qp, struct run *run)
 {
 	u32 bytes = sroce_train_wire_bytes(&run->train);
 
-	if (bytes)
+	if (bytes) {
+		if (num_online_cpus() > 1)
+			note_sender(qp);
 		sroce_cc_sent(qp, &qp->tx.cc, bytes, run->now_ns);
+	}
 	if (likely(!sroce_train_send(&run->train))) {
 		if (bytes)
 			sroce_window_accepted(&qp->tx.window);

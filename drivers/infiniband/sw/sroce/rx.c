@@ -125,6 +125,18 @@ void sroce_rx_unpublish(struct sroce_qp *qp)
 }
 
 /**
+ * sroce_rx_find() - QP of a number
+ * @qpn: the number; management QPs have none of their own
+ *
+ * Context: RCU read side.
+ * Return: the QP, or NULL.
+ */
+struct sroce_qp *sroce_rx_find(u32 qpn)
+{
+	return xa_load(&qp_table, qpn);
+}
+
+/**
  * sroce_rx_exit() - module end; no QP is left
  *
  * Context: Process.

@@ -43,10 +43,52 @@ void sroce_sched_init(sroce_sched_run_fn tx_run, sroce_sched_run_fn rx_run,
 	run_err = err;
 }
 
+/* This CPU receives what another one handed to it. */
+static DEFINE_PER_CPU(bool, guest);
+
 static void queue_bh(struct sroce_qp *qp)
 {
 	if (!READ_ONCE(qp->dead))
 		queue_work(system_bh_wq, &qp->bh_work);
+}
+
+/* No CPU goes offline while bottom halves are off here. */
+static void queue_bh_on(struct sroce_qp *qp, int cpu)
+{
+	if (cpu == WORK_CPU_UNBOUND)
+		queue_bh(qp);
+	else if (!READ_ONCE(qp->dead))
+		queue_work_on(cpu, system_bh_wq, &qp->bh_work);
+}
+
+/*
+ * Where the requester runs: here, but for packets that another CPU handed to this
+ * one, and while what is received elsewhere has not left the CPU that sent it.
+ * Sending from there and from here would put packets out of order.
+ */
+static int tx_cpu(const struct sroce_qp *qp)
+{
+	int cpu = READ_ONCE(qp->tx.cpu);
+
+	if (likely(!this_cpu_read(guest)) &&
+	    (likely(!READ_ONCE(qp->path.away)) ||
+	     !sroce_net_path_queued(&qp->path)))
+		return WORK_CPU_UNBOUND;
+	return cpu != smp_processor_id() && cpu_online(cpu) ?
+		cpu : WORK_CPU_UNBOUND;
+}
+
+/**
+ * sroce_sched_guest() - what this CPU receives was handed to it by another one
+ * @on: from here on, else no more
+ *
+ * Requesters that sent from elsewhere go on there.
+ *
+ * Context: Bottom halves off.
+ */
+void sroce_sched_guest(bool on)
+{
+	this_cpu_write(guest, on);
 }
 
 /**
@@ -250,11 +292,14 @@ void sroce_sched_tx_end(struct sroce_qp *qp)
 	__releases(&qp->tx.lock)
 {
 	struct sroce_tx *tx = &qp->tx;
+	int cpu = tx_cpu(qp);
 	bool again, notify;
 
 	do {
-		again = false;
-		if (test_and_clear_bit(SROCE_EV_TX, &qp->events) &&
+		again = cpu != WORK_CPU_UNBOUND &&
+			test_bit(SROCE_EV_TX, &qp->events);
+		if (likely(!again) &&
+		    test_and_clear_bit(SROCE_EV_TX, &qp->events) &&
 		    likely(!READ_ONCE(qp->dead))) {
 			sroce_sched_unhold(qp);
 			again = run_tx(qp);
@@ -268,7 +313,7 @@ void sroce_sched_tx_end(struct sroce_qp *qp)
 			sroce_cq_notify(qp->scq);
 		if (again) {
 			set_bit(SROCE_EV_TX, &qp->events);
-			queue_bh(qp);
+			queue_bh_on(qp, cpu);
 			return;
 		}
 		/* unlock before looking; pairs with the barrier in kick_tx */

@@ -29,6 +29,7 @@ struct sroce_dev;
 	X(SENT_PACKS,		sent_packs)				\
 	X(RCVD_TRAINS,		rcvd_trains)			\
 	X(HELD_DOORBELLS,	held_doorbells)			\
+	X(RCVD_STEERED,		rcvd_steered)			\
 	X(DUP_REQUEST,		duplicate_request)		\
 	X(OUT_OF_SEQ,		out_of_sequence)		\
 	X(RCVD_RNR,		rcvd_rnr_err)			\
@@ -71,6 +72,7 @@ struct sroce_dev;
 	X(DROP_QKEY,		rx_drop_qkey)			\
 	X(DROP_GHOST,		rx_drop_ghost_ack)		\
 	X(DROP_NOMEM,		rx_drop_nomem)			\
+	X(DROP_STEER,		rx_drop_steer)			\
 	X(NP_CNP_SENT,		np_cnp_sent)			\
 	X(NP_ECN_MARKED,	np_ecn_marked_roce_packets)	\
 	X(RP_CNP_HANDLED,	rp_cnp_handled)			\

@@ -146,6 +146,35 @@ static struct sk_buff *frame_skb(u32 room, u32 bytes)
 	return skb;
 }
 
+static bool ring_has(const struct frag_ring *r, const struct page *page)
+{
+	u32 i;
+
+	for (i = 0; i < FRAG_PAGES; i++)
+		if (r->frag[i].page == page)
+			return true;
+	return false;
+}
+
+/**
+ * sroce_train_is_own() - was an skb built on this CPU
+ * @skb: an skb that was received
+ *
+ * The rings have a reference to each of their pages, so what lies in one of them was
+ * built here, and not long ago.  What came from a NIC, what was built on another
+ * CPU and handed over, and what was copied on its way lies elsewhere.
+ *
+ * Context: Bottom halves off.
+ * Return: true when it was; false also when its page has left the ring.
+ */
+bool sroce_train_is_own(const struct sk_buff *skb)
+{
+	const struct page *page = virt_to_head_page(skb->head);
+
+	return ring_has(this_cpu_ptr(&frag_rings), page) ||
+	       ring_has(this_cpu_ptr(&pack_rings), page);
+}
+
 static void frag_ring_free(struct frag_ring *r)
 {
 	int i;

@@ -27,6 +27,9 @@ struct sroce_path;
 #define SROCE_TRAIN_FRAMES	128
 #define SROCE_TRAIN_BYTES	64000
 
+/* Trains from this size on may be received on another CPU, bytes. */
+#define SROCE_TRAIN_BULK	16384U
+
 /**
  * struct sroce_train - frames of one path on their way out
  * @path: where they go
@@ -99,6 +102,7 @@ void *sroce_train_alloc(struct sroce_train *t, u32 bytes, u16 id);
 void sroce_train_commit(struct sroce_train *t);
 void sroce_train_abort(struct sroce_train *t);
 u32 sroce_train_wire_bytes(const struct sroce_train *t);
+bool sroce_train_is_own(const struct sk_buff *skb);
 int sroce_train_send(struct sroce_train *t);
 void sroce_train_exit(void);
 
