@@ -163,6 +163,7 @@ void sroce_debugfs_publish(struct sroce_dev *dev)
 	dir = debugfs_create_dir(name, debugfs_root);
 	debugfs_create_bool("trains", 0644, dir, &k->trains);
 	debugfs_create_bool("hook", 0644, dir, &k->hook);
+	debugfs_create_bool("gro", 0644, dir, &k->gro);
 	debugfs_create_bool("coalesce_acks", 0644, dir, &k->coalesce_acks);
 	debugfs_create_bool("inline_doorbell", 0644, dir, &k->inline_doorbell);
 	debugfs_create_bool("packs", 0644, dir, &k->packs);

@@ -54,6 +54,7 @@ struct sroce_qp;
  * struct sroce_knobs - what debugfs lets an administrator change at run time
  * @trains: send bursts as GSO skbs; false sends one skb per frame
  * @hook: take whole trains in the LOCAL_IN hook; false leaves them to encap_rcv
+ * @gro: chain packets that a NIC received one by one to trains
  * @coalesce_acks: one ACK per received train; false acknowledges each request
  *	packet that asks for it
  * @inline_doorbell: run the requester in the caller of post_send; false leaves
@@ -69,6 +70,7 @@ struct sroce_qp;
 struct sroce_knobs {
 	bool trains;
 	bool hook;
+	bool gro;
 	bool coalesce_acks;
 	bool inline_doorbell;
 	bool packs;

@@ -139,6 +139,7 @@ static struct sroce_dev *dev_alloc(struct net_device *ndev)
 	dev->knobs = (struct sroce_knobs) {
 		.trains = true,
 		.hook = true,
+		.gro = true,
 		.coalesce_acks = true,
 		.inline_doorbell = true,
 		.packs = true,

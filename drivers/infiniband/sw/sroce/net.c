@@ -30,6 +30,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
+#include "gro.h"
 #include "proto/wire.h"
 #include "trace.h"
 
@@ -300,9 +301,13 @@ u32 sroce_net_path_queued(const struct sroce_path *path)
 
 /* --- receiving ------------------------------------------------------------ */
 
-/* Are the UDP header and all frames of @skb readable in place? */
+/*
+ * Are the UDP header and all frames of @skb readable in place?  They are made so,
+ * where a NIC left them in pages.
+ */
 static bool skb_readable(struct sk_buff *skb, u32 l3_bytes)
 {
+	u32 head_bytes = skb->len;
 	struct sk_buff *m;
 
 	if (!skb_is_gso(skb))
@@ -310,14 +315,14 @@ static bool skb_readable(struct sk_buff *skb, u32 l3_bytes)
 	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST))
 		return (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4) &&
 		       !skb_linearize(skb);
-	if (skb_shinfo(skb)->nr_frags ||
-	    skb_headlen(skb) < l3_bytes + sizeof(struct udphdr))
-		return false;
 	skb_walk_frags(skb, m) {
-		if (skb_is_nonlinear(m) || !skb_transport_header_was_set(m))
+		head_bytes -= m->len;
+		if (!skb_transport_header_was_set(m) || skb_linearize(m))
 			return false;
 	}
-	return true;
+	if (skb_shinfo(skb)->nr_frags && !pskb_may_pull(skb, head_bytes))
+		return false;
+	return skb_headlen(skb) >= l3_bytes + sizeof(struct udphdr);
 }
 
 static struct sroce_dev *first_dev(struct net *net)
@@ -410,6 +415,16 @@ static int encap_recv(struct sock *sk, struct sk_buff *skb)
 	}
 	net_rx(sock_net(sk), skb);
 	return 0;
+}
+
+static struct sk_buff *gro_receive(struct sock *sk, struct list_head *held,
+				   struct sk_buff *skb)
+{
+	const struct sroce_dev *dev = first_dev(sock_net(sk));
+
+	return sroce_gro_receive(sock_net(sk), held, skb, dev &&
+				 READ_ONCE(dev->knobs.hook) &&
+				 READ_ONCE(dev->knobs.gro));
 }
 
 /**
@@ -521,6 +536,7 @@ static int open_socket(struct net *net, bool v6, struct socket **sock)
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = 1,
 		.encap_rcv = encap_recv,
+		.gro_receive = gro_receive,
 	};
 	struct udp_port_cfg port = {
 		.family = v6 ? AF_INET6 : AF_INET,

@@ -15,6 +15,7 @@
 #include "engine.h"
 #include "frame.h"
 #include "grh.h"
+#include "gro.h"
 #include "mcast.h"
 #include "proto/opcode.h"
 #include "proto/wire.h"
@@ -505,12 +506,17 @@ static void rx_pack(struct batch *b, struct net *net, const struct sk_buff *skb)
 
 /*
  * Only somebody like us sends trains without a checksum, and this one came
- * whole: the peer takes trains and packs, as long as the connection lasts.
+ * whole: the peer takes trains and packs, as long as the connection lasts.  Unless
+ * the packets came one by one.
  */
 static void note_train(const struct batch *b, const struct sk_buff *skb)
 {
 	if (!b->qp)
 		return;
+	if (sroce_gro_made(skb)) {
+		sroce_stat_inc(b->qp->dev, RCVD_CHAINS);
+		return;
+	}
 	sroce_stat_inc(b->qp->dev, RCVD_TRAINS);
 	if (b->qp->type == SROCE_QPT_RC && !udp_hdr(skb)->check &&
 	    !READ_ONCE(b->qp->path.whole))

@@ -28,6 +28,7 @@ struct sroce_dev;
 	X(SENT_TRAINS,		sent_trains)			\
 	X(SENT_PACKS,		sent_packs)				\
 	X(RCVD_TRAINS,		rcvd_trains)			\
+	X(RCVD_CHAINS,		rcvd_chains)			\
 	X(HELD_DOORBELLS,	held_doorbells)			\
 	X(RCVD_STEERED,		rcvd_steered)			\
 	X(DUP_REQUEST,		duplicate_request)		\
