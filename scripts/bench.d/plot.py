@@ -9,7 +9,7 @@ from html import escape
 import cases as C
 
 COLOURS = ("#1b6ca8", "#d9822b", "#7a9e3f", "#8a5a9e", "#9a9a9a", "#b8433c",
-           "#2f9c95", "#c9a227", "#5b5f97")
+           "#2f9c95", "#c9a227", "#5b5f97", "#4d7c0f", "#a8577e")
 FONT = 'font-family="sans-serif" font-size="%d"'
 
 
