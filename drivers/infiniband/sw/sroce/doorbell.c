@@ -59,7 +59,7 @@ static bool is_small_kernel(const struct sroce_qp *qp)
 	       READ_ONCE(w->length) <= BATCH_BYTES;
 }
 
-/* Did the last hold bring no company?  It is not tried again for some doorbells. */
+/* Did the last holds bring no company?  It is not tried again for some doorbells. */
 static bool is_alone(struct sroce_tx *tx)
 {
 	u8 alone = READ_ONCE(tx->alone);

@@ -137,8 +137,9 @@ struct sroce_cc {
  * @batch_ns: posted requests wait for more of them until then; 0: none do
  * @rang_ns: when the doorbell was done with last; written without the lock, by
  *	kernel users' only when completions lie there
- * @alone: so many doorbells are not held, because the last hold brought too little
- *	company; kernel users
+ * @poor: the last hold brought too little company; kernel users
+ * @alone: so many doorbells are not held, because two holds in a row did; kernel
+ *	users
  * @cpu: which sent something last; read without the lock
  * @deep: it has more to do while that is received; likewise
  * @timer_ns: deadline the hrtimer is armed for, U64_MAX when it is not
@@ -162,6 +163,7 @@ struct sroce_tx {
 	bool waiting;
 	bool sqd_event;
 	u8 holds;
+	bool poor;
 	u8 alone;
 	bool deep;
 	u32 fault_idx;

@@ -415,6 +415,7 @@ void sroce_sched_kick_tx_soon(struct sroce_qp *qp)
 void sroce_sched_unhold(struct sroce_qp *qp)
 {
 	struct sroce_tx *tx = &qp->tx;
+	bool poor;
 
 	lockdep_assert_held(&tx->lock);
 	if (!tx->batch_ns)
@@ -422,8 +423,11 @@ void sroce_sched_unhold(struct sroce_qp *qp)
 	tx->batch_ns = 0;
 	if (tx->sq.user)
 		return;
-	if (READ_ONCE(tx->sq.prod) - tx->sq.next < COMPANY)
+	/* the rest of a long burst may be small, but not twice in a row */
+	poor = READ_ONCE(tx->sq.prod) - tx->sq.next < COMPANY;
+	if (poor && tx->poor)
 		WRITE_ONCE(tx->alone, ALONE);
+	tx->poor = poor;
 	sroce_cq_unpark(qp->scq, qp);
 	if (qp->rcq != qp->scq)
 		sroce_cq_unpark(qp->rcq, qp);
