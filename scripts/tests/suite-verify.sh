@@ -28,6 +28,7 @@ verify "8 queue pairs" 60 -q 8 -n 25 -t 8 -s 12
 verify "64 queue pairs, events" 90 -q 64 -e -n 5 -t 10 -M 8000 -s 13
 verify "receives posted late" 60 -r 30 -n 40 -t 8 -s 14
 verify "one way" 60 -1 -n 80 -t 6 -s 15
+t_tap "bursts" 240 "$TEST_BIN/sroce_bursts" -L 230 $DEV_A $DEV_B
 # the checker itself: a broken byte must be noticed
 t_case "a broken byte is noticed" 60 bash -c \
 	"! $TEST_BIN/sroce_verify -n 20 -t 5 -x 3 $DEV_A $DEV_B"

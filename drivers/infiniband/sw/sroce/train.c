@@ -260,6 +260,9 @@ bool sroce_train_splits(struct sroce_train *t, u32 bytes)
 	if (t->run < PACK_LEAST || !t->frames ||
 	    (t->buf && t->head_bytes == bytes) || !packs(t, bytes))
 		return false;
+	/* a pack has no members, so nothing but its own end goes behind it */
+	if (t->buf && t->frames > 1)
+		return true;
 	rest = t->run % pack_frames(t, bytes);
 	t->mixed = rest && rest < PACK_LEAST;
 	return !t->mixed;
