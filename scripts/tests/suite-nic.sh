@@ -71,6 +71,31 @@ holds "chains are no trains of a peer that takes packs" \
 holds "each frame of a chain with its ICRC" \
 	[ "$(total rx_icrc_encapsulated)" = 0 ]
 
+# a tag that the adapter leaves in front of the IP header
+modprobe -q 8021q
+for end in "$NS_A va 1" "$NS_B vb 2"; do
+	# shellcheck disable=SC2086	# words
+	set -- $end
+	ip -n "$1" link add link "$2" name "$2.7" type vlan id 7
+	ip -n "$1" addr add "10.78.0.$3/24" dev "$2.7"
+	ip -n "$1" link set "$2.7" up
+done
+vlan_gid() {
+	local i
+	for i in $(seq 0 799); do
+		grep -qs "0a4e:000$2" \
+			"/sys/class/infiniband/$1/ports/1/gids/$((i % 16))" &&
+			echo $((i % 16)) && return
+		[ $((i % 16)) -ne 15 ] || sleep 0.1
+	done
+}
+begin
+verify "VLAN" 60 -T 17 -A "$(vlan_gid $DEV_A 1)" -B "$(vlan_gid $DEV_B 2)" \
+	-m 1024 -M 60000 -n 80 -t 8 -s 5
+sums
+holds "VLAN: frames were chained" [ "$(total rcvd_chains)" -gt 10 ]
+holds "VLAN: none was lost" [ "$(total retrans_pkts)" = 0 ]
+
 knob gro 0
 begin
 traffic "not chained"

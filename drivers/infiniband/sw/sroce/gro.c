@@ -8,10 +8,12 @@
  * data.  So what the receive path knows of trains holds for chains, and a chain
  * that is not for this host after all is split into the packets it was.  Runs in
  * the softirq of the NIC's NAPI, called by net.c for the socket's gro_receive.
- * Must not know what a packet contains behind its UDP header, nor any QP: one
- * chain may have packets for several.
+ * Must not know what a packet contains behind its BTH, nor any QP but its number.
  */
 #include "gro.h"
+
+#include "proto/hdr.h"
+#include "proto/wire.h"
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -51,6 +53,17 @@ static bool from_peer(const struct sk_buff *skb)
 	return skb->dev->netdev_ops->ndo_get_peer_dev;
 }
 
+/* A chain is for one QP, as a train is.  The headers of either may lie in pages. */
+static bool same_qp(const struct sk_buff *head, const struct sk_buff *skb)
+{
+	struct sroce_bth _a, _b, *a, *b;
+
+	a = skb_header_pointer(head, skb_gro_offset(skb), sizeof(_a), &_a);
+	b = skb_header_pointer(skb, skb_gro_offset(skb), sizeof(_b), &_b);
+	return NAPI_GRO_CB(head)->is_flist && a && b &&
+	       sroce_hdr_dqpn(a) == sroce_hdr_dqpn(b);
+}
+
 static bool has_room(const struct sk_buff *head, const struct sk_buff *skb)
 {
 	return NAPI_GRO_CB(head)->count < MAX_FRAMES &&
@@ -62,6 +75,8 @@ static bool append(struct sk_buff *head, struct sk_buff *skb)
 {
 	if (!pskb_may_pull(skb, skb_gro_offset(skb)))
 		return false;
+	/* behind a VLAN tag, where the NIC left it */
+	skb_set_network_header(skb, skb_gro_receive_network_offset(skb));
 	skb_pull(skb, skb_gro_offset(skb));
 	/* a sender's on this host, who counts bytes: they have arrived */
 	skb_orphan(skb);
@@ -106,6 +121,7 @@ struct sk_buff *sroce_gro_receive(struct net *net, struct list_head *held,
 		if (!NAPI_GRO_CB(head)->same_flow)
 			continue;
 		if (!NAPI_GRO_CB(skb)->flush && has_room(head, skb) &&
+		    same_qp(head, skb) &&
 		    (NAPI_GRO_CB(head)->count > 1 || is_for_us(net, skb)) &&
 		    append(head, skb))
 			return NULL;

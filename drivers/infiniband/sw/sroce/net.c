@@ -317,7 +317,11 @@ static bool skb_readable(struct sk_buff *skb, u32 l3_bytes)
 		       !skb_linearize(skb);
 	skb_walk_frags(skb, m) {
 		head_bytes -= m->len;
-		if (!skb_transport_header_was_set(m) || skb_linearize(m))
+		if (!skb_transport_header_was_set(m))
+			return false;
+		/* who else has the skb has its members, too, and reads them now */
+		if (skb_is_nonlinear(m) &&
+		    (skb_cloned(skb) || skb_shared(m) || skb_linearize(m)))
 			return false;
 	}
 	if (skb_shinfo(skb)->nr_frags && !pskb_may_pull(skb, head_bytes))
