@@ -140,6 +140,7 @@ static void reap(struct work_struct *work)
 
 	/* the last of those who had found it may have queued this */
 	cancel_work_sync(&qp->bh_work);
+	cancel_work_sync(&qp->tx_work);
 	mutex_destroy(&qp->mutex);
 	kfree(qp);
 }

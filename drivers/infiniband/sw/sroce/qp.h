@@ -325,6 +325,7 @@ struct sroce_rx {
  * @events: enum sroce_event_bit
  * @timer: the one clock
  * @bh_work: continues tx and rx in softirq
+ * @tx_work: runs tx on the CPU whose packets are still on their way
  * @err_work: flush and events, in process context
  * @flush_delay: jiffies to the next look for receive WQEs to flush
  * @np_lock: protects @np
@@ -361,6 +362,7 @@ struct sroce_qp {
 	unsigned long events ____cacheline_aligned_in_smp;
 	struct hrtimer timer;
 	struct work_struct bh_work;
+	struct work_struct tx_work;
 	struct delayed_work err_work;
 	unsigned long flush_delay;
 	spinlock_t np_lock;	/* taken under either role lock */

@@ -52,13 +52,14 @@ static void queue_bh(struct sroce_qp *qp)
 		queue_work(system_bh_wq, &qp->bh_work);
 }
 
-/* No CPU goes offline while bottom halves are off here. */
-static void queue_bh_on(struct sroce_qp *qp, int cpu)
+/*
+ * A work item of its own: one that runs here would be queued here again, whatever
+ * CPU is asked for.  None goes offline while bottom halves are off here.
+ */
+static void queue_tx_on(struct sroce_qp *qp, int cpu)
 {
-	if (cpu == WORK_CPU_UNBOUND)
-		queue_bh(qp);
-	else if (!READ_ONCE(qp->dead))
-		queue_work_on(cpu, system_bh_wq, &qp->bh_work);
+	if (!READ_ONCE(qp->dead))
+		queue_work_on(cpu, system_bh_wq, &qp->tx_work);
 }
 
 /*
@@ -292,13 +293,15 @@ void sroce_sched_tx_end(struct sroce_qp *qp)
 	__releases(&qp->tx.lock)
 {
 	struct sroce_tx *tx = &qp->tx;
-	int cpu = tx_cpu(qp);
-	bool again, notify;
+	bool again, away, notify;
+	int cpu;
 
 	do {
-		again = cpu != WORK_CPU_UNBOUND &&
-			test_bit(SROCE_EV_TX, &qp->events);
-		if (likely(!again) &&
+		cpu = tx_cpu(qp);
+		again = false;
+		away = cpu != WORK_CPU_UNBOUND &&
+		       test_bit(SROCE_EV_TX, &qp->events);
+		if (likely(!away) &&
 		    test_and_clear_bit(SROCE_EV_TX, &qp->events) &&
 		    likely(!READ_ONCE(qp->dead))) {
 			sroce_sched_unhold(qp);
@@ -307,13 +310,19 @@ void sroce_sched_tx_end(struct sroce_qp *qp)
 		flush_batch(qp, qp->scq, &tx->batch, SROCE_EV_SCQ_OVERFLOW);
 		notify = tx->batch.notify;
 		tx->batch.notify = false;
-		arm_timer(qp);
+		/* else who runs it does: a deadline may have passed */
+		if (likely(!away))
+			arm_timer(qp);
 		spin_unlock(&tx->lock);
 		if (notify)
 			sroce_cq_notify(qp->scq);
+		if (unlikely(away)) {
+			queue_tx_on(qp, cpu);
+			return;
+		}
 		if (again) {
 			set_bit(SROCE_EV_TX, &qp->events);
-			queue_bh_on(qp, cpu);
+			queue_bh(qp);
 			return;
 		}
 		/* unlock before looking; pairs with the barrier in kick_tx */
@@ -498,6 +507,14 @@ static void bh_work(struct work_struct *work)
 		sroce_sched_rx_end(qp);
 }
 
+static void tx_work(struct work_struct *work)
+{
+	struct sroce_qp *qp = container_of(work, struct sroce_qp, tx_work);
+
+	if (test_bit(SROCE_EV_TX, &qp->events) && spin_trylock(&qp->tx.lock))
+		sroce_sched_tx_end(qp);
+}
+
 static void err_work(struct work_struct *work)
 {
 	run_err(container_of(work, struct sroce_qp, err_work.work));
@@ -612,6 +629,7 @@ void sroce_sched_qp_init(struct sroce_qp *qp)
 	hrtimer_setup(&qp->timer, timer_fired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 	INIT_WORK(&qp->bh_work, bh_work);
+	INIT_WORK(&qp->tx_work, tx_work);
 	INIT_DELAYED_WORK(&qp->err_work, err_work);
 }
 
@@ -628,5 +646,6 @@ void sroce_sched_qp_stop(struct sroce_qp *qp)
 {
 	hrtimer_cancel(&qp->timer);
 	cancel_work_sync(&qp->bh_work);
+	cancel_work_sync(&qp->tx_work);
 	cancel_delayed_work_sync(&qp->err_work);
 }

@@ -170,7 +170,10 @@ static bool is_response(const struct sroce_bth *bth)
 /* A CPU that sends big trains itself has no time to spare. */
 static bool is_free(int cpu, u64 now_ns)
 {
-	return now_ns - READ_ONCE(per_cpu(sent_ns, cpu)) > STEER_FREE_NS &&
+	s64 gap_ns = now_ns - READ_ONCE(per_cpu(sent_ns, cpu));
+
+	/* its stamp may be the later one */
+	return gap_ns > (s64)STEER_FREE_NS &&
 	       atomic_read(per_cpu_ptr(&load, cpu)) <= STEER_BUSY_BYTES;
 }
 
