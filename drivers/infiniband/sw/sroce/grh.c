@@ -175,7 +175,8 @@ static int grh_rcv(struct sk_buff *skb, struct net_device *in,
 		return NET_RX_DROP;
 	fault = frame_fault(skb);
 	if (fault != SROCE_STAT_N) {
-		sroce_net_count_drop(net, skb->len, fault);
+		sroce_net_count_drop(net, max(skb->len, SROCE_GRH_BYTES) -
+				     SROCE_GRH_BYTES, fault);
 		kfree_skb(skb);
 		return NET_RX_DROP;
 	}
