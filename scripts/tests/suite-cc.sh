@@ -187,7 +187,7 @@ in_a tc qdisc del dev va root
 ports() {
 	zero
 	capture "/tmp/$1.pcap" flow -t 20000 -i 100 \
-		"a=$DEV_A,b=$DEV_B,n=2,timeout=18,stop=500$2"
+		"a=$DEV_A,b=$DEV_B,n=2,timeout=18,stop=1000$2"
 	between 0 "$(since $DEV_A retrans_pkts)" 0 "$1: packets repeated"
 	between 0 "$(since $DEV_B out_of_sequence)" 0 "$1: packets out of sequence"
 }

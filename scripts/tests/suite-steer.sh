@@ -26,14 +26,18 @@ knob() {
 
 steered() { settle; echo $(($(since $DEV_A rcvd_steered) + $(since $DEV_B rcvd_steered))); }
 
-# checked NAME OPTION...: traffic of long messages, some of them steered
+# checked NAME OPTION...: traffic of long messages, some of them steered; on a busy
+# host the other CPU may not be free at first
 checked() {
 	local name=$1 got
 	shift
 	zero
-	# shellcheck disable=SC2086  # words
-	verify "$name" 60 $BIG -t 10 "$@"
-	got=$(steered)
+	for _ in 1 2 3; do
+		# shellcheck disable=SC2086  # words
+		verify "$name" 60 $BIG -t 10 "$@"
+		got=$(steered)
+		[ "$got" -gt 0 ] && break
+	done
 	holds "$name: $got packets were steered" [ "$got" -gt 0 ]
 	holds "$name: none was refused, none was spoilt" [ 0 -eq $(($(since $DEV_A rx_drop_steer) +
 		$(since $DEV_B rx_drop_steer) + $(since $DEV_A rx_icrc_encapsulated) +
