@@ -225,6 +225,14 @@ add_dev() {
 	done
 }
 
+# knob NAME VALUE: a switch of both sroce devices
+knob() {
+	local dev
+	for dev in $DEV_A $DEV_B; do
+		echo "$2" >"/sys/kernel/debug/sroce/$dev/$1" || return
+	done
+}
+
 del_dev() { rdma link delete "$1"; }
 
 # gid_index DEVICE 4|6: of the global address
@@ -237,6 +245,18 @@ gid_index() {
 		6:fd77:*) echo $i; return 0 ;;
 		esac
 	done
+	return 1
+}
+
+# gid_of DEVICE ADDRESS-AS-IN-A-GID: its index, waited for
+gid_of() {
+	local i
+	for i in $(seq 0 1599); do
+		grep -qs "$2\$" "/sys/class/infiniband/$1/ports/1/gids/$((i % 16))" &&
+			echo $((i % 16)) && return 0
+		[ $((i % 16)) -ne 15 ] || sleep 0.05
+	done
+	note "$1: no GID $2" >&2
 	return 1
 }
 

@@ -17,18 +17,6 @@ for m in bridge 8021q macvlan; do modprobe -q $m; done
 klog_mark
 load_modules || bail "load the modules"
 
-# gid_of DEVICE ADDRESS-AS-IN-A-GID: its index, waited for
-gid_of() {
-	local i
-	for i in $(seq 0 1599); do
-		grep -qs "$2\$" "/sys/class/infiniband/$1/ports/1/gids/$((i % 16))" &&
-			echo $((i % 16)) && return 0
-		[ $((i % 16)) -ne 15 ] || sleep 0.05
-	done
-	note "$1: no GID $2" >&2
-	return 1
-}
-
 # addresses NETNS NETDEV LAST-NUMBER
 addresses() {
 	ip -n "$1" addr add "10.77.0.$3/24" dev "$2" &&

@@ -340,24 +340,13 @@ vlan() {
 		egress-qos-map 3:3 6:6 && ip_ns "$1" link set "$2.7" up &&
 		ip_ns "$1" addr add "$3/24" dev "$2.7"
 }
-vlan_gid() {
-	local i
-	for i in $(seq 0 15); do
-		grep -q "$2" "/sys/class/infiniband/$1/ports/1/gids/$i" 2>/dev/null &&
-			echo "$i" && return
-	done
-}
 modprobe -q 8021q
 if vlan "$NS_A" va 10.78.0.1 && vlan "$NS_B" vb 10.78.0.2; then
 	ip_ns "$NS_A" neigh replace 10.78.0.2 lladdr "$(mac "$NS_B" vb)" dev va.7 \
 		nud permanent
 	ip_ns "$NS_B" neigh replace 10.78.0.1 lladdr "$(mac "$NS_A" va)" dev vb.7 \
 		nud permanent
-	for _ in $(seq 30); do
-		a=$(vlan_gid $DEV_A 0a4e:0001) b=$(vlan_gid $DEV_B 0a4e:0002)
-		[ -n "$a" ] && [ -n "$b" ] && break
-		sleep 0.1
-	done
+	a=$(gid_of $DEV_A 0a4e:0001) b=$(gid_of $DEV_B 0a4e:0002)
 	mark_at_a loss 100% ecn
 	sniff "$NS_B" vb /tmp/vlan.pcap -c 20000 -s 128 'vlan 7 and udp port 4791'
 	t_case "data over a VLAN, SL 3" 60 "$TEST_BIN/sroce_flow" -t 300 -i 100 \

@@ -10,13 +10,6 @@
 
 start_suite
 
-knob() {
-	local dev
-	for dev in $DEV_A $DEV_B; do
-		echo "$2" >"/sys/kernel/debug/sroce/$dev/$1" || return
-	done
-}
-
 # PER_SKB: frames A sent for each skb it sent, in hundredths, since the last call
 frames_per_train() {
 	local pkts trains

@@ -68,9 +68,7 @@ run_held() {
 	n_held=$(($(counter $DEV_A held_doorbells) - before))
 }
 
-for dev in $DEV_A $DEV_B; do
-	echo 1000 >"/sys/kernel/debug/sroce/$dev/doorbell_us"
-done
+knob doorbell_us 1000
 held "the timer sends them" 1
 held "SQD and RTS again" 3
 held "they leave when the CQ is polled empty" 6
@@ -86,9 +84,7 @@ run_held depth=2 signal=1
 holds "$n_held of $n are held where it brings no company" [ "$n_held" -le $((1 + n / 16)) ]
 run_held depth=32 signal=1
 holds "$n_held of $n are held where it does" [ "$n_held" -gt 32 ]
-for dev in $DEV_A $DEV_B; do
-	echo 30 >"/sys/kernel/debug/sroce/$dev/doorbell_us"
-done
+knob doorbell_us 30
 t_klog "held requests"
 
 netem loss 1%

@@ -37,14 +37,6 @@ make_pair || bail "make the pair of devices"
 t_case "the wire" 20 ip netns exec "$NS_A" ping -c 3 -i 0.2 "$V6_B"
 note "$(in_b ethtool -k vb | grep -E 'generic-(receive|segm)' | tr '\n' ' ')"
 
-# knob NAME VALUE: of both devices
-knob() {
-	local d
-	for d in $DEV_A $DEV_B; do
-		echo "$2" >"/sys/kernel/debug/sroce/$d/$1"
-	done
-}
-
 COUNTERS="rcvd_chains rcvd_trains rcvd_pkts rx_icrc_encapsulated sent_packs
 	retrans_pkts np_ecn_marked_roce_packets"
 begin() { sleep 0.05; zero; }
@@ -80,17 +72,8 @@ for end in "$NS_A va 1" "$NS_B vb 2"; do
 	ip -n "$1" addr add "10.78.0.$3/24" dev "$2.7"
 	ip -n "$1" link set "$2.7" up
 done
-vlan_gid() {
-	local i
-	for i in $(seq 0 799); do
-		grep -qs "0a4e:000$2" \
-			"/sys/class/infiniband/$1/ports/1/gids/$((i % 16))" &&
-			echo $((i % 16)) && return
-		[ $((i % 16)) -ne 15 ] || sleep 0.1
-	done
-}
 begin
-verify "VLAN" 60 -T 17 -A "$(vlan_gid $DEV_A 1)" -B "$(vlan_gid $DEV_B 2)" \
+verify "VLAN" 60 -T 17 -A "$(gid_of $DEV_A 0a4e:0001)" -B "$(gid_of $DEV_B 0a4e:0002)" \
 	-m 1024 -M 60000 -n 80 -t 8 -s 5
 sums
 holds "VLAN: frames were chained" [ "$(total rcvd_chains)" -gt 10 ]

@@ -17,13 +17,6 @@ CPU1=/sys/devices/system/cpu/cpu1/online
 
 settle() { sleep 0.05; }	# counters are cached for 10 ms
 
-knob() {
-	local dev
-	for dev in $DEV_A $DEV_B; do
-		echo "$1" >"/sys/kernel/debug/sroce/$dev/steer" || return
-	done
-}
-
 steered() { settle; echo $(($(since $DEV_A rcvd_steered) + $(since $DEV_B rcvd_steered))); }
 
 # checked NAME OPTION...: traffic of long messages, some of them steered; on a busy
@@ -57,24 +50,24 @@ zero
 verify "latency's kind of traffic" 60 -M 4000 -d 1 -n 200 -t 8 -s 44
 got=$(steered)
 holds "of it nothing is steered ($got)" [ "$got" -eq 0 ]
-knob 0
+knob steer 0
 zero
 # shellcheck disable=SC2086  # words
 verify "switched off" 60 $BIG -n 60 -t 8 -s 45
 got=$(steered)
 holds "then nothing is steered ($got)" [ "$got" -eq 0 ]
-knob 1
+knob steer 1
 
 # shellcheck disable=SC2086  # words
 "$TEST_BIN/sroce_verify" -L 60 $BIG -q 4 -n 300 -t 12 -s 46 $DEV_A $DEV_B \
 	>/tmp/verify.log 2>&1 &
 for n in $(seq 40); do
-	knob $((n % 2))
+	knob steer $((n % 2))
 	sleep 0.05
 done
 wait $!
 verdict $? "switched on and off under traffic"
-knob 1
+knob steer 1
 
 netem loss 1% delay 200us 100us reorder 10% duplicate 3%
 # shellcheck disable=SC2086  # words
